@@ -1,0 +1,153 @@
+# Looks for the libraries. Required ones stop the configuration with the name of the package
+# to install; optional ones set RINGSIDE_HAVE_CUDA, RINGSIDE_HAVE_MPI, RINGSIDE_HAVE_GRAPHVIZ
+# (ON or OFF) and RINGSIDE_BLAS_CHOICE (onednn, cblas or plain), by which a room chooses
+# between its real source and its stub.
+
+include(CheckLanguage)
+
+# --- required -----------------------------------------------------------------------------
+
+macro(ringside_require package debian_package)
+  find_package(${package} QUIET ${ARGN})
+  if(NOT ${package}_FOUND)
+    message(FATAL_ERROR "${package} is not installed. On Debian or Ubuntu: apt-get install "
+                        "${debian_package} (./quickstart.sh packages lists all that is needed)")
+  endif()
+endmacro()
+
+ringside_require(fmt libfmt-dev)
+ringside_require(ZLIB zlib1g-dev)
+ringside_require(nlohmann_json nlohmann-json3-dev)
+ringside_require(tomlplusplus libtomlplusplus-dev)
+ringside_require(Boost libboost-program-options-dev COMPONENTS program_options)
+if(RINGSIDE_BUILD_TESTS)
+  ringside_require(GTest libgtest-dev)
+endif()
+if(RINGSIDE_BUILD_BENCH)
+  ringside_require(benchmark libbenchmark-dev)
+endif()
+
+# --- optional -----------------------------------------------------------------------------
+
+# Turns what was found (a true value or not) into RINGSIDE_HAVE_<part>; 'missing' says what an
+# ON that cannot be met lacks.
+function(ringside_settle part found missing)
+  set(have OFF)
+  if(NOT RINGSIDE_${part} STREQUAL "OFF")
+    if(found)
+      set(have ON)
+    elseif(RINGSIDE_${part} STREQUAL "ON")
+      message(FATAL_ERROR "RINGSIDE_${part} is ON, but ${missing} was not found")
+    endif()
+  endif()
+  set(RINGSIDE_HAVE_${part} ${have} PARENT_SCOPE)
+endfunction()
+
+# Graphviz: libgvc lays a graph out and renders it, libcgraph holds it.
+if(NOT RINGSIDE_GRAPHVIZ STREQUAL "OFF")
+  find_path(GRAPHVIZ_INCLUDE_DIR graphviz/gvc.h)
+  find_library(GRAPHVIZ_GVC_LIBRARY gvc)
+  find_library(GRAPHVIZ_CGRAPH_LIBRARY cgraph)
+  mark_as_advanced(GRAPHVIZ_INCLUDE_DIR GRAPHVIZ_GVC_LIBRARY GRAPHVIZ_CGRAPH_LIBRARY)
+endif()
+set(found OFF)
+if(GRAPHVIZ_INCLUDE_DIR AND GRAPHVIZ_GVC_LIBRARY AND GRAPHVIZ_CGRAPH_LIBRARY)
+  set(found ON)
+endif()
+ringside_settle(GRAPHVIZ ${found} "Graphviz's library (libgraphviz-dev)")
+if(RINGSIDE_HAVE_GRAPHVIZ)
+  add_library(ringside_graphviz INTERFACE)
+  add_library(Graphviz::gvc ALIAS ringside_graphviz)
+  # SYSTEM, and graphviz/ itself too: gvc.h includes its neighbours without the folder.
+  target_include_directories(ringside_graphviz SYSTEM INTERFACE
+    "${GRAPHVIZ_INCLUDE_DIR}" "${GRAPHVIZ_INCLUDE_DIR}/graphviz")
+  target_link_libraries(ringside_graphviz INTERFACE
+    "${GRAPHVIZ_GVC_LIBRARY}" "${GRAPHVIZ_CGRAPH_LIBRARY}")
+endif()
+
+# MPI: its C interface, called from C++.
+if(NOT RINGSIDE_MPI STREQUAL "OFF")
+  set(MPI_CXX_SKIP_MPICXX ON)
+  find_package(MPI QUIET COMPONENTS CXX)
+endif()
+set(found OFF)
+if(MPI_CXX_FOUND)
+  set(found ON)
+endif()
+ringside_settle(MPI ${found} "an MPI library (libopenmpi-dev)")
+
+# CUDA: nvcc, the runtime, cuBLAS and NCCL; all four or none.
+set(found OFF)
+if(NOT RINGSIDE_CUDA STREQUAL "OFF")
+  # Set before the language is enabled: CMake 3.25's own default is too old for current toolkits.
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
+    set(ENV{CUDAARCHS} "75-real;80-real;90")
+  endif()
+  if(NOT DEFINED ENV{CUDACXX} AND NOT CMAKE_CUDA_COMPILER)
+    find_program(RINGSIDE_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
+    mark_as_advanced(RINGSIDE_NVCC)
+    if(RINGSIDE_NVCC)
+      set(ENV{CUDACXX} "${RINGSIDE_NVCC}")
+    endif()
+  endif()
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+    set(CMAKE_CUDA_STANDARD 20)
+    set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+    find_package(CUDAToolkit QUIET)
+    find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS} ENV NCCL_HOME
+              PATH_SUFFIXES include)
+    find_library(NCCL_LIBRARY nccl HINTS ${CUDAToolkit_LIBRARY_DIR} ENV NCCL_HOME
+                 PATH_SUFFIXES lib lib64)
+    mark_as_advanced(NCCL_INCLUDE_DIR NCCL_LIBRARY)
+    if(CUDAToolkit_FOUND AND TARGET CUDA::cublas AND NCCL_INCLUDE_DIR AND NCCL_LIBRARY)
+      set(found ON)
+    endif()
+  endif()
+endif()
+ringside_settle(CUDA ${found} "one of nvcc, the CUDA runtime, cuBLAS and NCCL")
+if(RINGSIDE_HAVE_CUDA)
+  add_library(ringside_nccl INTERFACE)
+  add_library(NCCL::nccl ALIAS ringside_nccl)
+  target_include_directories(ringside_nccl SYSTEM INTERFACE "${NCCL_INCLUDE_DIR}")
+  target_link_libraries(ringside_nccl INTERFACE "${NCCL_LIBRARY}")
+endif()
+
+# CPU matrix product: an interface library that src/tensor links, whatever the choice.
+# The sanitizers cannot see generated or assembled code, so under them it is plain loops.
+add_library(ringside_blas INTERFACE)
+set(RINGSIDE_BLAS_CHOICE plain)
+if(NOT RINGSIDE_SANITIZE)
+  if(RINGSIDE_BLAS MATCHES "^(AUTO|ONEDNN)$")
+    find_path(ONEDNN_INCLUDE_DIR dnnl.h)
+    find_library(ONEDNN_LIBRARY dnnl)
+    find_package(OpenMP QUIET COMPONENTS CXX)  # to hold its threads to one
+    mark_as_advanced(ONEDNN_INCLUDE_DIR ONEDNN_LIBRARY)
+    if(ONEDNN_INCLUDE_DIR AND ONEDNN_LIBRARY)
+      set(RINGSIDE_BLAS_CHOICE onednn)
+      target_include_directories(ringside_blas SYSTEM INTERFACE "${ONEDNN_INCLUDE_DIR}")
+      target_link_libraries(ringside_blas INTERFACE "${ONEDNN_LIBRARY}")
+      if(OpenMP_CXX_FOUND)
+        target_link_libraries(ringside_blas INTERFACE OpenMP::OpenMP_CXX)
+      endif()
+    endif()
+  endif()
+  if(RINGSIDE_BLAS_CHOICE STREQUAL "plain" AND RINGSIDE_BLAS MATCHES "^(AUTO|CBLAS)$")
+    # CBLAS is a library of its own (reference BLAS) or part of the BLAS (OpenBLAS).
+    find_path(CBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas)
+    find_library(CBLAS_LIBRARY NAMES openblas cblas blas)
+    mark_as_advanced(CBLAS_INCLUDE_DIR CBLAS_LIBRARY)
+    if(CBLAS_INCLUDE_DIR AND CBLAS_LIBRARY)
+      set(RINGSIDE_BLAS_CHOICE cblas)
+      target_include_directories(ringside_blas SYSTEM INTERFACE "${CBLAS_INCLUDE_DIR}")
+      target_link_libraries(ringside_blas INTERFACE "${CBLAS_LIBRARY}")
+    endif()
+  endif()
+  if(RINGSIDE_BLAS MATCHES "^(ONEDNN|CBLAS)$")
+    string(TOLOWER "${RINGSIDE_BLAS}" wanted)
+    if(NOT RINGSIDE_BLAS_CHOICE STREQUAL wanted)
+      message(FATAL_ERROR "RINGSIDE_BLAS is ${RINGSIDE_BLAS}, but it was not found")
+    endif()
+  endif()
+endif()

@@ -1,0 +1,91 @@
+# Helpers that declare a room (a library), its tests, and the headers they share.
+
+# version.h for other programs; build_info.h for `ringside doctor`.
+set(RINGSIDE_GENERATED_DIR "${PROJECT_BINARY_DIR}/generated")
+configure_file("${PROJECT_SOURCE_DIR}/cmake/version.h.in"
+               "${RINGSIDE_GENERATED_DIR}/ringside/version.h" @ONLY)
+configure_file("${PROJECT_SOURCE_DIR}/cmake/build_info.h.in"
+               "${RINGSIDE_GENERATED_DIR}/core/build_info.h" @ONLY)
+
+# What another program sees: include/ringside/*.h as "ringside/x.h".
+add_library(ringside_public INTERFACE)
+target_include_directories(ringside_public INTERFACE
+  "${PROJECT_SOURCE_DIR}/include" "${RINGSIDE_GENERATED_DIR}")
+target_link_libraries(ringside_public INTERFACE fmt::fmt)
+
+# What a room sees beside: other rooms' private headers, as "schedule/ring.h" (src/schedule) and
+# "sim/device/pool.h" (sim/device). Who may include whom is checked by tests/include_graph.
+add_library(ringside_private INTERFACE)
+target_include_directories(ringside_private INTERFACE
+  "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
+target_link_libraries(ringside_private INTERFACE ringside_public ringside_flags)
+
+# ringside_room(<name> [SOURCES <file>...] [DEPENDS <room>...] [LIBRARIES <target>...])
+#
+# The library ringside_<name> (alias ringside::<name>). DEPENDS names other rooms, LIBRARIES what
+# is not ours and is used in sources only. A room without sources (headers only) is an interface.
+function(ringside_room name)
+  cmake_parse_arguments(PARSE_ARGV 1 room "" "" "SOURCES;DEPENDS;LIBRARIES")
+  if(room_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "ringside_room(${name}): unknown arguments ${room_UNPARSED_ARGUMENTS}")
+  endif()
+  set(rooms ${room_DEPENDS})
+  list(TRANSFORM rooms PREPEND "ringside::")
+  if(room_SOURCES)
+    add_library(ringside_${name} STATIC ${room_SOURCES})
+    target_link_libraries(ringside_${name}
+      PUBLIC ringside_public ${rooms}
+      PRIVATE ringside_private ${room_LIBRARIES})
+  else()
+    add_library(ringside_${name} INTERFACE)
+    target_link_libraries(ringside_${name} INTERFACE ringside_public ${rooms} ${room_LIBRARIES})
+  endif()
+  add_library(ringside::${name} ALIAS ringside_${name})
+endfunction()
+
+# ringside_test(<name> SOURCES <file>... [DEPENDS <room>...] [LIBRARIES <target>...]
+#               [TIMEOUT <seconds>] [LABEL <label>] [ONE_PROCESS])
+#
+# A GoogleTest program; each of its test cases is one ctest test, and may take TIMEOUT seconds (60
+# unless told; six times that under a sanitizer). ONE_PROCESS makes the whole program one ctest
+# test: for thousands of small parameterised cases, whose processes would cost more than they do.
+function(ringside_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 test "ONE_PROCESS" "TIMEOUT;LABEL" "SOURCES;DEPENDS;LIBRARIES")
+  if(test_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "ringside_test(${name}): unknown arguments ${test_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT test_TIMEOUT)
+    set(test_TIMEOUT 60)
+  endif()
+  if(RINGSIDE_SANITIZE)
+    math(EXPR test_TIMEOUT "6 * ${test_TIMEOUT}")
+  endif()
+  set(rooms ${test_DEPENDS})
+  list(TRANSFORM rooms PREPEND "ringside::")
+  add_executable(${name} ${test_SOURCES})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  target_link_libraries(${name} PRIVATE ${rooms} ringside_private ${test_LIBRARIES} GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE
+    RINGSIDE_TEST_DATA_DIR="${PROJECT_SOURCE_DIR}/tests")
+
+  # One value each: gtest_discover_tests() cannot pass lists on.
+  set(properties TIMEOUT ${test_TIMEOUT})
+  if(test_LABEL)
+    list(APPEND properties LABELS ${test_LABEL})
+  endif()
+  if(RINGSIDE_SANITIZE STREQUAL "address")
+    list(APPEND properties ENVIRONMENT
+         "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/leaks.supp:print_suppressions=0")
+  endif()
+  if(test_ONE_PROCESS)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES ${properties})
+  else()
+    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+                         PROPERTIES ${properties})
+  endif()
+endfunction()
+
+if(RINGSIDE_BUILD_TESTS)
+  include(GoogleTest)
+endif()
