@@ -31,6 +31,7 @@ inline void run_ranks(int world_size, const std::function<void(int)>& body,
   std::vector<std::string> errors(static_cast<size_t>(world_size));
 
   std::vector<std::thread> threads;
+  threads.reserve(static_cast<size_t>(world_size));
   for (int rank = 0; rank < world_size; ++rank) {
     threads.emplace_back([&, rank] {
       std::string error;
