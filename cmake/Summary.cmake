@@ -17,7 +17,7 @@ endif()
 message(STATUS "  CPU products  ${RINGSIDE_BLAS_CHOICE}")
 ringside_report("Graphviz     " ${RINGSIDE_HAVE_GRAPHVIZ} "${GRAPHVIZ_GVC_LIBRARY}"
                 "pictures are written as DOT text only")
-ringside_report("MPI          " ${RINGSIDE_HAVE_MPI} "${MPI_CXX_LIBRARIES}"
+ringside_report("MPI          " ${RINGSIDE_HAVE_MPI} "${MPI_CXX_COMPILER}"
                 "no runs over several processes")
 ringside_report("CUDA and NCCL" ${RINGSIDE_HAVE_CUDA} "${CMAKE_CUDA_COMPILER_VERSION}, ${NCCL_LIBRARY}"
                 "no runs on GPUs")
