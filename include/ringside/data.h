@@ -15,7 +15,7 @@ namespace ringside {
 /// Samples held in host memory, scaled to [0, 1].
 struct Dataset {
   std::string name;
-  Shape sample_shape;          ///< without the batch dimension: {64}, {1,28,28}
+  Shape sample_shape;  ///< without the batch dimension: {64}, {1,28,28}
   std::int64_t classes = 0;
   std::vector<float> samples;  ///< size() * sample_shape.numel()
   std::vector<std::int64_t> targets;
@@ -27,8 +27,9 @@ struct TrainTest {
   Dataset test;
 };
 
-/// "digits" (shipped; rows 0 to 1535 train, the last 261 test), "mnist:DIR" (IDX files, plain or .gz), "random:N:SHAPE:CLASSES"
-/// (SHAPE as 64 or 1x28x28; from `seed`; the last sixth is the test part). Throws Error(kInvalidArgument / kInvalidInput) naming file, place and values.
+/// "digits" (shipped; rows 0 to 1535 train, the last 261 test), "mnist:DIR" (IDX files, plain or
+/// .gz), "random:N:SHAPE:CLASSES" (SHAPE as 64 or 1x28x28; from `seed`; the last sixth is the test
+/// part). Throws Error(kInvalidArgument / kInvalidInput) naming file, place and values.
 TrainTest load_dataset(std::string_view spec, std::uint64_t seed);
 
 struct SamplerOptions {
@@ -37,10 +38,10 @@ struct SamplerOptions {
   bool drop_last = false;
 };
 
-/// torch.utils.data.DistributedSampler: indices of `rank` of `replicas` for `epoch`. [utils/data/distributed.py]
-/// Throws Error(kInvalidArgument) for a rank outside [0, replicas).
-std::vector<std::int64_t> distributed_sampler(std::int64_t length, int replicas, int rank, std::int64_t epoch,
-                                              const SamplerOptions& options);
+/// torch.utils.data.DistributedSampler: indices of `rank` of `replicas` for `epoch`.
+/// [utils/data/distributed.py] Throws Error(kInvalidArgument) for a rank outside [0, replicas).
+std::vector<std::int64_t> distributed_sampler(std::int64_t length, int replicas, int rank,
+                                              std::int64_t epoch, const SamplerOptions& options);
 
 /// One batch on a device.
 struct Batch {
@@ -52,23 +53,25 @@ struct Batch {
 struct LoaderOptions {
   std::int64_t batch_size = 64;
   bool drop_last = false;
-  int workers = 0;          ///< host threads that read ahead; 0 = the calling thread reads
-  int prefetch = 2;         ///< batches read ahead per worker (bounded)
-  bool pin_memory = false;  ///< an extra host copy into pinned memory, traced
+  int workers = 0;            ///< host threads that read ahead; 0 = the calling thread reads
+  int prefetch = 2;           ///< batches read ahead per worker (bounded)
+  bool pin_memory = false;    ///< an extra host copy into pinned memory, traced
   bool non_blocking = false;  ///< with pinned memory the device copy does not block the host
   DType dtype = DType::kFloat32;
 };
 
-/// Batches of `dataset` in the order of `indices`, whatever the number of workers. Host read, pin copy and device copy are traced
-/// ops of phase load. Closing it early stops the workers. Used by one host thread.
+/// Batches of `dataset` in the order of `indices`, whatever the number of workers. Host read, pin
+/// copy and device copy are traced ops of phase load. Closing it early stops the workers. Used by
+/// one host thread.
 class Loader {
  public:
   virtual ~Loader() = default;
-  /// The next batch on the device (enqueued on its copy stream, the compute stream waits); false at the end. Throws what a worker threw.
+  /// The next batch on the device (enqueued on its copy stream, the compute stream waits); false at
+  /// the end. Throws what a worker threw.
   virtual bool next(Batch& batch) = 0;
   virtual std::int64_t batches() const = 0;
 };
-std::unique_ptr<Loader> make_loader(const Dataset& dataset, std::vector<std::int64_t> indices, Device& device,
-                                    const LoaderOptions& options);
+std::unique_ptr<Loader> make_loader(const Dataset& dataset, std::vector<std::int64_t> indices,
+                                    Device& device, const LoaderOptions& options);
 
 }  // namespace ringside

@@ -1,11 +1,12 @@
 // Device, Stream, Event: memory and in-order asynchronous queues, as on CUDA.
 //
-// All work enters a device through one door, Stream::submit(OpInfo, Launch): the simulator runs the launch later
-// on a worker thread, CUDA at once with the native stream, MPI as the simulator, meta never. At that door an
-// OpListener (the trace recorder) hears of every op. docs/architecture.md tabulates every function on every backend.
+// All work enters a device through one door, Stream::submit(OpInfo, Launch): the simulator runs the
+// launch later on a worker thread, CUDA at once with the native stream, MPI as the simulator, meta
+// never. At that door an OpListener (the trace recorder) hears of every op. docs/architecture.md
+// tabulates every function on every backend.
 //
-// Threads: a Device and its Streams are used by one host thread at a time (its rank's thread, or the one driving
-// thread). DeviceArrays and Launches may be released on any thread.
+// Threads: a Device and its Streams are used by one host thread at a time (its rank's thread, or
+// the one driving thread). DeviceArrays and Launches may be released on any thread.
 #pragma once
 
 #include <array>
@@ -44,7 +45,8 @@ inline constexpr std::size_t kMemoryKinds = 9;
 /// "parameters", "gradients", "optimizer-state", ...
 std::string_view to_string(MemoryKind kind);
 
-/// Bytes in use by kind, kept on the host in program order: it does not depend on timing (as PyTorch's allocator).
+/// Bytes in use by kind, kept on the host in program order: it does not depend on timing (as
+/// PyTorch's allocator).
 struct MemoryAccount {
   std::size_t capacity = 0;  ///< bytes; 0 = unlimited
   std::size_t used = 0;
@@ -75,8 +77,8 @@ class Storage {
   std::function<void(void*)> release_;
 };
 
-/// A contiguous array in device memory: what launches, kernels and communicators work on. Keeps the storage alive
-/// but is not accounted, so that the account does not depend on when a launch ends.
+/// A contiguous array in device memory: what launches, kernels and communicators work on. Keeps the
+/// storage alive but is not accounted, so that the account does not depend on when a launch ends.
 struct DeviceArray {
   std::shared_ptr<Storage> storage;
   std::size_t offset = 0;  ///< bytes from the start of the storage
@@ -91,19 +93,28 @@ struct DeviceArray {
     return storage && storage->data() ? static_cast<std::byte*>(storage->data()) + offset : nullptr;
   }
   template <typename T>
-  T* data() const { return reinterpret_cast<T*>(raw()); }
+  T* data() const {
+    return reinterpret_cast<T*>(raw());
+  }
   template <typename T>
-  std::span<T> elements() const { return {data<T>(), count()}; }
-  /// `count` elements from element `first` on, one-dimensional. No bounds check beyond the caller's own.
+  std::span<T> elements() const {
+    return {data<T>(), count()};
+  }
+  /// `count` elements from element `first` on, one-dimensional. No bounds check beyond the caller's
+  /// own.
   DeviceArray slice(std::size_t first, std::size_t slice_count) const {
-    return {storage, offset + first * size_of(dtype), dtype, Shape{static_cast<std::int64_t>(slice_count)}};
+    return {storage, offset + first * size_of(dtype), dtype,
+            Shape{static_cast<std::int64_t>(slice_count)}};
   }
   /// NCCL compares pointers to find out whether a call is in place; so does Ringside.
-  bool same_place(const DeviceArray& other) const { return storage == other.storage && offset == other.offset; }
+  bool same_place(const DeviceArray& other) const {
+    return storage == other.storage && offset == other.offset;
+  }
 };
 
-/// An accounted allocation. The host holds Buffers (through tensors); the bytes leave the account when the last
-/// copy of the Buffer goes, and the memory itself when the last launch that uses it has run.
+/// An accounted allocation. The host holds Buffers (through tensors); the bytes leave the account
+/// when the last copy of the Buffer goes, and the memory itself when the last launch that uses it
+/// has run.
 class Buffer {
  public:
   Buffer() = default;
@@ -124,10 +135,21 @@ class Buffer {
 
 /// A phase of a training step; one name everywhere (trace, diagram, lesson, table).
 enum class Phase : std::uint8_t {
-  kSetup, kLoad,
-  kScatterInput, kReplicate, kForward, kGatherOutput, kLoss, kScatterGrad, kBackward, kReduceGrad,  // DataParallel
-  kSyncBuffers, kAllReduce, kFinalize,                                                              // DDP
-  kUpdate, kEvaluate
+  kSetup,
+  kLoad,
+  kScatterInput,
+  kReplicate,
+  kForward,
+  kGatherOutput,
+  kLoss,
+  kScatterGrad,
+  kBackward,
+  kReduceGrad,  // DataParallel
+  kSyncBuffers,
+  kAllReduce,
+  kFinalize,  // DDP
+  kUpdate,
+  kEvaluate
 };
 /// "setup", "load", "scatter-input", ..., "update", "evaluate".
 std::string_view to_string(Phase phase);
@@ -144,14 +166,17 @@ struct TensorRef {
   const DeviceArray* array = nullptr;
 };
 
-/// What the trace learns of an op. Everything is borrowed and valid during the call only, so that building one
-/// costs nothing when nobody listens.
+/// What the trace learns of an op. Everything is borrowed and valid during the call only, so that
+/// building one costs nothing when nobody listens.
 struct OpInfo {
   OpKind kind = OpKind::kCompute;
-  std::string_view name;   ///< what it does: "linear", "relu-backward", "sgd", "all-reduce", "copy-host-to-device"
-  std::string_view label;  ///< what it belongs to: a module path ("0", "conv1"), a parameter; may be empty
-  double flops = 0;        ///< floating-point operations, a multiply-add counting two
-  std::size_t bytes = 0;   ///< bytes moved by a copy, send or recv; of a collective the full buffer (docs/trace.md)
+  /// what it does: "linear", "relu-backward", "sgd", "all-reduce", "copy-host-to-device"
+  std::string_view name;
+  /// what it belongs to: a module path ("0", "conv1"), a parameter; may be empty
+  std::string_view label;
+  double flops = 0;  ///< floating-point operations, a multiply-add counting two
+  /// bytes moved by a copy, send or recv; of a collective the full buffer (docs/trace.md)
+  std::size_t bytes = 0;
   std::span<const TensorRef> reads;
   std::span<const TensorRef> writes;
   const CollectiveInfo* collective = nullptr;  ///< of a collective, send or recv
@@ -167,8 +192,8 @@ class OpListener {
   virtual ~OpListener() = default;
   /// Called on the submitting host thread, before the op is enqueued on `stream`. Thread-safe.
   virtual OpId on_submit(Stream& stream, const OpInfo& info) = 0;
-  /// Called on the same thread after the op was enqueued: the place to enqueue a launch that reads what the op
-  /// has written (Stream::enqueue). Called only if on_submit returned an id.
+  /// Called on the same thread after the op was enqueued: the place to enqueue a launch that reads
+  /// what the op has written (Stream::enqueue). Called only if on_submit returned an id.
   virtual void on_enqueued(Stream& stream, OpId id, const OpInfo& info) = 0;
   /// A host-side op (reading a batch, waiting for a stream) that no stream carries. Returns its id.
   virtual OpId on_host(Device& device, const OpInfo& info) = 0;
@@ -180,9 +205,10 @@ struct LaunchContext {
   void* native_stream = nullptr;  ///< cudaStream_t on CUDA; null elsewhere
 };
 
-/// The body of an op. It touches only device memory, through its context; its captures keep the arrays alive. An
-/// exception it throws becomes the stream's asynchronous error (CUDA semantics: it surfaces, once, at the next
-/// synchronisation; later launches on the device are skipped until then).
+/// The body of an op. It touches only device memory, through its context; its captures keep the
+/// arrays alive. An exception it throws becomes the stream's asynchronous error (CUDA semantics: it
+/// surfaces, once, at the next synchronisation; later launches on the device are skipped until
+/// then).
 using Launch = std::function<void(LaunchContext&)>;
 
 enum class StreamKind : std::uint8_t { kCompute, kCopy, kCommunication };
@@ -195,7 +221,8 @@ class Event {
   virtual ~Event() = default;
   /// True once everything before it in its stream has run. Never blocks. On meta always true.
   virtual bool done() const = 0;
-  /// Blocks the host thread until done; throws the stream's asynchronous error, a Deadlock, or RankFailed.
+  /// Blocks the host thread until done; throws the stream's asynchronous error, a Deadlock, or
+  /// RankFailed.
   virtual void synchronize() = 0;
   /// The last recorded op before the event; kNoOp if none.
   OpId op() const { return op_; }
@@ -214,8 +241,9 @@ class Stream {
   virtual Device& device() = 0;
   virtual StreamKind kind() const = 0;
 
-  /// The one door: tells the listener, then enqueues. Returns at once (with RINGSIDE_LAUNCH_BLOCKING=1: after the
-  /// launch has run, throwing its error). Never throws otherwise on sim; CUDA throws Error(kDevice) for a failed launch.
+  /// The one door: tells the listener, then enqueues. Returns at once (with
+  /// RINGSIDE_LAUNCH_BLOCKING=1: after the launch has run, throwing its error). Never throws
+  /// otherwise on sim; CUDA throws Error(kDevice) for a failed launch.
   OpId submit(const OpInfo& info, Launch launch);
 
   /// For communicators, which enqueue their ops themselves: tells the listener before ...
@@ -223,15 +251,17 @@ class Stream {
   /// ... and after.
   void announced(OpId id, const OpInfo& info);
 
-  /// Enqueues without telling the listener (snapshots, time stamps). Use submit for everything that is work.
+  /// Enqueues without telling the listener (snapshots, time stamps). Use submit for everything that
+  /// is work.
   virtual void enqueue(Launch launch) = 0;
 
   /// An event at the present end of the queue.
   virtual std::shared_ptr<Event> record() = 0;
-  /// Everything submitted later waits for `event` (of any stream of the same world). Recorded as a wait op when the
-  /// event belongs to another stream. Never blocks the host.
+  /// Everything submitted later waits for `event` (of any stream of the same world). Recorded as a
+  /// wait op when the event belongs to another stream. Never blocks the host.
   void wait(const std::shared_ptr<Event>& event);
-  /// Blocks the host until all work is done; throws the asynchronous error if there is one, which clears it.
+  /// Blocks the host until all work is done; throws the asynchronous error if there is one, which
+  /// clears it.
   virtual void synchronize() = 0;
 
   OpId last_op() const { return last_op_; }
@@ -247,9 +277,10 @@ class Stream {
 struct OpContext {
   int step = -1;  ///< training step, counted from 0; -1 outside of steps
   Phase phase = Phase::kSetup;
-  int bucket = -1;                   ///< DDP bucket; -1 = none
-  std::string_view host_thread = "main";  ///< logical host thread: "main", "replica 1", "loader"; a literal or longer-lived
-  bool grad_enabled = true;          ///< false under no_grad: forward records no graph
+  int bucket = -1;  ///< DDP bucket; -1 = none
+  /// logical host thread: "main", "replica 1", "loader"; a literal or longer-lived
+  std::string_view host_thread = "main";
+  bool grad_enabled = true;  ///< false under no_grad: forward records no graph
 };
 
 class Device {
@@ -263,8 +294,9 @@ class Device {
   /// False where launches never run (meta).
   virtual bool executes() const = 0;
 
-  /// `bytes` of uninitialised memory, 64-byte aligned, accounted at once under `kind`. Zero bytes are allowed.
-  /// Throws Error(kOutOfMemory) that says tried, used, capacity and what would have fitted.
+  /// `bytes` of uninitialised memory, 64-byte aligned, accounted at once under `kind`. Zero bytes
+  /// are allowed. Throws Error(kOutOfMemory) that says tried, used, capacity and what would have
+  /// fitted.
   virtual Buffer allocate(std::size_t bytes, MemoryKind kind) = 0;
   virtual MemoryAccount memory() const = 0;
 
@@ -274,7 +306,8 @@ class Device {
   /// Blocks until all streams are done; throws the first asynchronous error, which clears it.
   virtual void synchronize() = 0;
 
-  /// The kernels behind LaunchContext; for asking what is supported, never for calling outside a launch.
+  /// The kernels behind LaunchContext; for asking what is supported, never for calling outside a
+  /// launch.
   virtual Kernels& kernels() = 0;
 
   OpContext& context() { return context_; }
@@ -290,7 +323,8 @@ class Device {
 /// Sets the OpContext of one or more devices for a scope and restores it at the end.
 class ContextScope {
  public:
-  ContextScope(Device& device, const OpContext& context) : device_(device), before_(device.context()) {
+  ContextScope(Device& device, const OpContext& context)
+      : device_(device), before_(device.context()) {
     device_.context() = context;
   }
   /// Only the phase changes.

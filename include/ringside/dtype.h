@@ -25,28 +25,41 @@ bool is_floating(DType dtype);
 template <typename T>
 constexpr DType dtype_of();
 template <>
-constexpr DType dtype_of<float>() { return DType::kFloat32; }
+constexpr DType dtype_of<float>() {
+  return DType::kFloat32;
+}
 template <>
-constexpr DType dtype_of<double>() { return DType::kFloat64; }
+constexpr DType dtype_of<double>() {
+  return DType::kFloat64;
+}
 template <>
-constexpr DType dtype_of<std::int32_t>() { return DType::kInt32; }
+constexpr DType dtype_of<std::int32_t>() {
+  return DType::kInt32;
+}
 template <>
-constexpr DType dtype_of<std::int64_t>() { return DType::kInt64; }
+constexpr DType dtype_of<std::int64_t>() {
+  return DType::kInt64;
+}
 
-/// Calls `visitor.template operator()<T>()` with the C++ type of `dtype`; the one place a dtype becomes a type.
+/// Calls `visitor.template operator()<T>()` with the C++ type of `dtype`; the one place a dtype
+/// becomes a type.
 template <typename Visitor>
 decltype(auto) visit_dtype(DType dtype, Visitor&& visitor) {
   switch (dtype) {
-    case DType::kFloat64: return visitor.template operator()<double>();
-    case DType::kInt32: return visitor.template operator()<std::int32_t>();
-    case DType::kInt64: return visitor.template operator()<std::int64_t>();
-    case DType::kFloat32: break;
+    case DType::kFloat64:
+      return visitor.template operator()<double>();
+    case DType::kInt32:
+      return visitor.template operator()<std::int32_t>();
+    case DType::kInt64:
+      return visitor.template operator()<std::int64_t>();
+    case DType::kFloat32:
+      break;
   }
   return visitor.template operator()<float>();
 }
 
-/// The sizes of an array's dimensions, row-major, at most kMaxRank of them. A scalar has none (numel() == 1).
-/// A value type without allocation.
+/// The sizes of an array's dimensions, row-major, at most kMaxRank of them. A scalar has none
+/// (numel() == 1). A value type without allocation.
 class Shape {
  public:
   static constexpr std::size_t kMaxRank = 6;
@@ -57,7 +70,8 @@ class Shape {
   explicit Shape(std::span<const std::int64_t> sizes);
 
   std::size_t rank() const { return rank_; }
-  /// Size of dimension `dim`; negative counts from the end. Throws Error(kInvalidArgument) out of range.
+  /// Size of dimension `dim`; negative counts from the end. Throws Error(kInvalidArgument) out of
+  /// range.
   std::int64_t operator[](std::int64_t dim) const;
   /// Number of elements; 1 for a scalar.
   std::int64_t numel() const;

@@ -1,8 +1,8 @@
 // The one exception type of Ringside, for everything that can happen to a user.
 //
-// An Error names the thing, shows both values and says what to do. Broken invariants of our own code are not
-// Errors: they are checked with RINGSIDE-free `assert`-like checks in tests and by the type system.
-// Threads: an Error is a value; it may be copied to and rethrown on another thread.
+// An Error names the thing, shows both values and says what to do. Broken invariants of our own
+// code are not Errors: they are checked with RINGSIDE-free `assert`-like checks in tests and by the
+// type system. Threads: an Error is a value; it may be copied to and rethrown on another thread.
 #pragma once
 
 #include <stdexcept>
@@ -12,16 +12,20 @@
 namespace ringside {
 
 enum class ErrorKind {
-  kInvalidArgument,  ///< wrong use: an option, argument or call that cannot be right (exit status 2)
-  kInvalidInput,     ///< bad input: a file, data set or trace that is damaged or does not fit (exit status 2)
-  kUnavailable,      ///< a backend or library that is not there (exit status 1)
-  kIo,               ///< the operating system refused: missing file, disk full (exit status 1; missing file: 2)
-  kOutOfMemory,      ///< a device's memory is exhausted (exit status 1)
-  kCommMismatch,     ///< ranks disagree about a collective call (exit status 1)
-  kDeadlock,         ///< every rank waits or has ended and nothing can run (exit status 1)
-  kRankFailed,       ///< another rank failed, so that this one cannot go on (exit status 1)
-  kDevice,           ///< an asynchronous error of a device, surfaced at a synchronisation (exit status 1)
-  kNotFinite         ///< NaN or infinity where a finite number is required (exit status 1)
+  /// wrong use: an option, argument or call that cannot be right (exit status 2)
+  kInvalidArgument,
+  /// bad input: a file, data set or trace that is damaged or does not fit (exit status 2)
+  kInvalidInput,
+  kUnavailable,  ///< a backend or library that is not there (exit status 1)
+  /// the operating system refused: missing file, disk full (exit status 1; missing file: 2)
+  kIo,
+  kOutOfMemory,   ///< a device's memory is exhausted (exit status 1)
+  kCommMismatch,  ///< ranks disagree about a collective call (exit status 1)
+  kDeadlock,      ///< every rank waits or has ended and nothing can run (exit status 1)
+  kRankFailed,    ///< another rank failed, so that this one cannot go on (exit status 1)
+  /// an asynchronous error of a device, surfaced at a synchronisation (exit status 1)
+  kDevice,
+  kNotFinite  ///< NaN or infinity where a finite number is required (exit status 1)
 };
 
 /// "invalid argument", "out of memory", ...: the name used in JSON output and tests.
@@ -29,8 +33,8 @@ std::string_view to_string(ErrorKind kind);
 
 class Error : public std::runtime_error {
  public:
-  /// `message` states what is wrong with both values ("batch size 0: must be at least 1"); `hint` says what to
-  /// do, in one sentence, and may be empty.
+  /// `message` states what is wrong with both values ("batch size 0: must be at least 1"); `hint`
+  /// says what to do, in one sentence, and may be empty.
   Error(ErrorKind kind, const std::string& message, std::string hint = {});
 
   ErrorKind kind() const { return kind_; }

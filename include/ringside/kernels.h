@@ -1,9 +1,10 @@
 // Kernels: the numerical bodies of ops, on arrays in device memory. Called from launches only.
 //
-// One implementation for CPU memory (sim, mpi; src/tensor) and one for CUDA (src/backends/cuda). The base class
-// implements every kernel by throwing Error(kUnavailable) that names kernel and device, so that a backend may begin small.
-// All arrays are contiguous and row-major, of one floating dtype per call unless said; targets are int64.
-// Results do not depend on the number of threads: every kernel fixes its order of additions.
+// One implementation for CPU memory (sim, mpi; src/tensor) and one for CUDA (src/backends/cuda).
+// The base class implements every kernel by throwing Error(kUnavailable) that names kernel and
+// device, so that a backend may begin small. All arrays are contiguous and row-major, of one
+// floating dtype per call unless said; targets are int64. Results do not depend on the number of
+// threads: every kernel fixes its order of additions.
 #pragma once
 
 #include <cstdint>
@@ -48,79 +49,95 @@ class Kernels {
   virtual void copy_to_host(LaunchContext&, void* destination, const DeviceArray& source);
   /// Same device or, between devices of one world, peer copy.
   virtual void copy(LaunchContext&, const DeviceArray& destination, const DeviceArray& source);
-  /// Copies a block of `rows` rows of `row_bytes` bytes; rows lie `destination_pitch` and `source_pitch` bytes apart,
-  /// from the given byte offsets on: one part of a split or concatenation along any dimension.
-  virtual void copy_rows(LaunchContext&, const DeviceArray& destination, std::size_t destination_offset,
-                         std::size_t destination_pitch, const DeviceArray& source, std::size_t source_offset,
+  /// Copies a block of `rows` rows of `row_bytes` bytes; rows lie `destination_pitch` and
+  /// `source_pitch` bytes apart, from the given byte offsets on: one part of a split or
+  /// concatenation along any dimension.
+  virtual void copy_rows(LaunchContext&, const DeviceArray& destination,
+                         std::size_t destination_offset, std::size_t destination_pitch,
+                         const DeviceArray& source, std::size_t source_offset,
                          std::size_t source_pitch, std::size_t row_bytes, std::size_t rows);
   virtual void fill(LaunchContext&, const DeviceArray& out, double value);
 
   // ---- elementwise
   /// out = alpha * a + beta * b; out may be a or b.
-  virtual void add(LaunchContext&, const DeviceArray& out, double alpha, const DeviceArray& a, double beta,
-                   const DeviceArray& b);
+  virtual void add(LaunchContext&, const DeviceArray& out, double alpha, const DeviceArray& a,
+                   double beta, const DeviceArray& b);
   /// out = a * factor, the factor rounded to the dtype first (as DDP's division by the world size).
   virtual void scale(LaunchContext&, const DeviceArray& out, const DeviceArray& a, double factor);
   virtual void relu(LaunchContext&, const DeviceArray& y, const DeviceArray& x);
   /// dx = dy where y > 0, else 0.
-  virtual void relu_backward(LaunchContext&, const DeviceArray& dx, const DeviceArray& dy, const DeviceArray& y);
+  virtual void relu_backward(LaunchContext&, const DeviceArray& dx, const DeviceArray& dy,
+                             const DeviceArray& y);
   virtual void tanh(LaunchContext&, const DeviceArray& y, const DeviceArray& x);
   /// dx = dy * (1 - y*y).
-  virtual void tanh_backward(LaunchContext&, const DeviceArray& dx, const DeviceArray& dy, const DeviceArray& y);
+  virtual void tanh_backward(LaunchContext&, const DeviceArray& dx, const DeviceArray& dy,
+                             const DeviceArray& y);
 
   // ---- linear algebra
   /// c[m,n] = alpha * op(a) * op(b) + beta * c.
-  virtual void gemm(LaunchContext&, const DeviceArray& c, const DeviceArray& a, const DeviceArray& b,
-                    const GemmOptions& options);
+  virtual void gemm(LaunchContext&, const DeviceArray& c, const DeviceArray& a,
+                    const DeviceArray& b, const GemmOptions& options);
   /// y[i,:] += bias.  y [rows, n], bias [n].
   virtual void add_bias(LaunchContext&, const DeviceArray& y, const DeviceArray& bias);
   /// out[n] = sum over rows of x [rows, n], rows in ascending order.
   virtual void sum_rows(LaunchContext&, const DeviceArray& out, const DeviceArray& x);
 
   // ---- convolution and pooling: x [B,C,H,W], weight [O,C,kh,kw], bias [O] or empty, y [B,O,H',W']
-  virtual void conv2d(LaunchContext&, const DeviceArray& y, const DeviceArray& x, const DeviceArray& weight,
-                      const DeviceArray& bias, const Conv2dOptions& options);
+  virtual void conv2d(LaunchContext&, const DeviceArray& y, const DeviceArray& x,
+                      const DeviceArray& weight, const DeviceArray& bias,
+                      const Conv2dOptions& options);
   virtual void conv2d_backward_input(LaunchContext&, const DeviceArray& dx, const DeviceArray& dy,
                                      const DeviceArray& weight, const Conv2dOptions& options);
-  virtual void conv2d_backward_weight(LaunchContext&, const DeviceArray& dweight, const DeviceArray& dy,
-                                      const DeviceArray& x, const Conv2dOptions& options);
+  virtual void conv2d_backward_weight(LaunchContext&, const DeviceArray& dweight,
+                                      const DeviceArray& dy, const DeviceArray& x,
+                                      const Conv2dOptions& options);
   /// dbias[O] = sum of dy over B, H', W'.
-  virtual void conv2d_backward_bias(LaunchContext&, const DeviceArray& dbias, const DeviceArray& dy);
-  /// `argmax` int64, shape of y: the flat index into the H*W plane; the first of equal maxima (NaN counts as largest).
-  virtual void max_pool2d(LaunchContext&, const DeviceArray& y, const DeviceArray& argmax, const DeviceArray& x,
-                          const Pool2dOptions& options);
+  virtual void conv2d_backward_bias(LaunchContext&, const DeviceArray& dbias,
+                                    const DeviceArray& dy);
+  /// `argmax` int64, shape of y: the flat index into the H*W plane; the first of equal maxima (NaN
+  /// counts as largest).
+  virtual void max_pool2d(LaunchContext&, const DeviceArray& y, const DeviceArray& argmax,
+                          const DeviceArray& x, const Pool2dOptions& options);
   virtual void max_pool2d_backward(LaunchContext&, const DeviceArray& dx, const DeviceArray& dy,
                                    const DeviceArray& argmax);
 
   // ---- batch normalisation over [B,C] or [B,C,...] per channel C
-  /// Training: normalises with the batch's own mean and biased variance, saves mean and 1/sqrt(var+eps) ([C] each), and
-  /// moves the running statistics (unbiased variance) by `momentum`. PyTorch: native_batch_norm.
+  /// Training: normalises with the batch's own mean and biased variance, saves mean and
+  /// 1/sqrt(var+eps) ([C] each), and moves the running statistics (unbiased variance) by
+  /// `momentum`. PyTorch: native_batch_norm.
   virtual void batch_norm(LaunchContext&, const DeviceArray& y, const DeviceArray& saved_mean,
                           const DeviceArray& saved_inverse_std, const DeviceArray& running_mean,
-                          const DeviceArray& running_variance, const DeviceArray& x, const DeviceArray& weight,
-                          const DeviceArray& bias, double momentum, double epsilon);
+                          const DeviceArray& running_variance, const DeviceArray& x,
+                          const DeviceArray& weight, const DeviceArray& bias, double momentum,
+                          double epsilon);
   /// Evaluation: normalises with the running statistics.
   virtual void batch_norm_evaluate(LaunchContext&, const DeviceArray& y, const DeviceArray& x,
-                                   const DeviceArray& running_mean, const DeviceArray& running_variance,
-                                   const DeviceArray& weight, const DeviceArray& bias, double epsilon);
-  virtual void batch_norm_backward(LaunchContext&, const DeviceArray& dx, const DeviceArray& dweight,
-                                   const DeviceArray& dbias, const DeviceArray& dy, const DeviceArray& x,
+                                   const DeviceArray& running_mean,
+                                   const DeviceArray& running_variance, const DeviceArray& weight,
+                                   const DeviceArray& bias, double epsilon);
+  virtual void batch_norm_backward(LaunchContext&, const DeviceArray& dx,
+                                   const DeviceArray& dweight, const DeviceArray& dbias,
+                                   const DeviceArray& dy, const DeviceArray& x,
                                    const DeviceArray& weight, const DeviceArray& saved_mean,
                                    const DeviceArray& saved_inverse_std);
 
   // ---- losses (mean over rows or elements), optimiser
-  /// loss [1] = mean over rows of logsumexp(row) - row[target]; probabilities [rows,classes] = softmax, kept for backward.
-  virtual void cross_entropy(LaunchContext&, const DeviceArray& loss, const DeviceArray& probabilities,
-                             const DeviceArray& logits, const DeviceArray& targets);
+  /// loss [1] = mean over rows of logsumexp(row) - row[target]; probabilities [rows,classes] =
+  /// softmax, kept for backward.
+  virtual void cross_entropy(LaunchContext&, const DeviceArray& loss,
+                             const DeviceArray& probabilities, const DeviceArray& logits,
+                             const DeviceArray& targets);
   /// dlogits = (probabilities - onehot(target)) / rows * dloss[0].
-  virtual void cross_entropy_backward(LaunchContext&, const DeviceArray& dlogits, const DeviceArray& dloss,
-                                      const DeviceArray& probabilities, const DeviceArray& targets);
+  virtual void cross_entropy_backward(LaunchContext&, const DeviceArray& dlogits,
+                                      const DeviceArray& dloss, const DeviceArray& probabilities,
+                                      const DeviceArray& targets);
   /// loss [1] = mean over elements of (x - y)^2.
-  virtual void mse(LaunchContext&, const DeviceArray& loss, const DeviceArray& x, const DeviceArray& y);
-  virtual void mse_backward(LaunchContext&, const DeviceArray& dx, const DeviceArray& dloss, const DeviceArray& x,
-                            const DeviceArray& y);
-  /// One SGD step in place, PyTorch's formula and order (optim/sgd.py). `velocity` is empty without momentum;
-  /// `first` = the velocity starts as the plain gradient.
+  virtual void mse(LaunchContext&, const DeviceArray& loss, const DeviceArray& x,
+                   const DeviceArray& y);
+  virtual void mse_backward(LaunchContext&, const DeviceArray& dx, const DeviceArray& dloss,
+                            const DeviceArray& x, const DeviceArray& y);
+  /// One SGD step in place, PyTorch's formula and order (optim/sgd.py). `velocity` is empty without
+  /// momentum; `first` = the velocity starts as the plain gradient.
   virtual void sgd(LaunchContext&, const DeviceArray& parameter, const DeviceArray& gradient,
                    const DeviceArray& velocity, bool first, const SgdOptions& options);
   /// correct [1] int64 = number of rows whose largest logit (first of equals) is the target.

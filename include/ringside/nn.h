@@ -21,13 +21,15 @@ class Generator {
   std::uint32_t next_u32();
   /// (first draw << 32) | second draw.
   std::uint64_t next_u64();
-  /// torch.rand in `dtype` (float32: 24 bits of one u32; float64: 53 bits of one u64), times (to - from), plus from.
+  /// torch.rand in `dtype` (float32: 24 bits of one u32; float64: 53 bits of one u64), times (to -
+  /// from), plus from.
   double uniform(double from, double to, DType dtype);
   /// torch.randint(low, high).
   std::int64_t randint(std::int64_t low, std::int64_t high);
   /// torch.randperm(n), 1.13.1.
   std::vector<std::int64_t> randperm(std::int64_t n);
-  /// torch.randn(n) in `dtype`: both branches (below 16 elements; 16 and more) and the cache between calls.
+  /// torch.randn(n) in `dtype`: both branches (below 16 elements; 16 and more) and the cache
+  /// between calls.
   std::vector<double> randn(std::size_t n, DType dtype);
 
  private:
@@ -44,8 +46,9 @@ struct NamedTensor {
 /// What a layer needs to be built.
 struct ModuleContext {
   Device& device;
-  DType dtype = DType::kFloat32;  ///< parameters are drawn in float32 and cast, as PyTorch users do with .double()
-  Generator& generator;           ///< layers draw in the order they are constructed
+  /// parameters are drawn in float32 and cast, as PyTorch users do with .double()
+  DType dtype = DType::kFloat32;
+  Generator& generator;  ///< layers draw in the order they are constructed
 };
 
 class Module {
@@ -55,12 +58,15 @@ class Module {
   /// "Linear(64, 32)".
   virtual std::string describe() const = 0;
 
-  /// Depth first, in registration order, each module's own before its children's; `prefix` such as "module.".
+  /// Depth first, in registration order, each module's own before its children's; `prefix` such as
+  /// "module.".
   std::vector<NamedTensor> named_parameters(const std::string& prefix = {}) const;
   std::vector<NamedTensor> named_buffers(const std::string& prefix = {}) const;
-  /// Parameters and buffers in PyTorch's order (per module: parameters, then buffers, then children).
+  /// Parameters and buffers in PyTorch's order (per module: parameters, then buffers, then
+  /// children).
   std::vector<NamedTensor> state_dict(const std::string& prefix = {}) const;
-  /// Copies the values of `state` in. Throws Error(kInvalidInput) naming missing and unexpected keys and wrong shapes.
+  /// Copies the values of `state` in. Throws Error(kInvalidInput) naming missing and unexpected
+  /// keys and wrong shapes.
   void load_state_dict(const std::vector<NamedTensor>& state, const std::string& prefix = {});
 
   bool training() const { return training_; }
@@ -69,9 +75,11 @@ class Module {
 
   /// A copy with the same structure, sharing every tensor (the start of a replica).
   virtual std::shared_ptr<Module> shallow_copy() const = 0;
-  /// Replaces parameters and buffers by others on another device, in the order of named_parameters and named_buffers.
+  /// Replaces parameters and buffers by others on another device, in the order of named_parameters
+  /// and named_buffers.
   void replace_tensors(const std::vector<Tensor>& parameters, const std::vector<Tensor>& buffers);
-  /// Replaces one parameter or buffer by name. Throws Error(kInvalidArgument) naming the nearest existing name.
+  /// Replaces one parameter or buffer by name. Throws Error(kInvalidArgument) naming the nearest
+  /// existing name.
   void replace_tensor(std::string_view name, Tensor tensor);
 
  protected:
@@ -93,24 +101,29 @@ class Module {
   bool training_ = true;
 };
 
-// Layers with PyTorch's default initialisation (kaiming_uniform(a=sqrt 5), nn/modules/linear.py, conv.py).
-std::shared_ptr<Module> make_linear(const ModuleContext& context, std::int64_t in, std::int64_t out, bool bias = true);
-std::shared_ptr<Module> make_conv2d(const ModuleContext& context, std::int64_t in, std::int64_t out, std::int64_t kernel,
-                                    const Conv2dOptions& options = {}, bool bias = true);
+// Layers with PyTorch's default initialisation (kaiming_uniform(a=sqrt 5), nn/modules/linear.py,
+// conv.py).
+std::shared_ptr<Module> make_linear(const ModuleContext& context, std::int64_t in, std::int64_t out,
+                                    bool bias = true);
+std::shared_ptr<Module> make_conv2d(const ModuleContext& context, std::int64_t in, std::int64_t out,
+                                    std::int64_t kernel, const Conv2dOptions& options = {},
+                                    bool bias = true);
 std::shared_ptr<Module> make_relu();
 std::shared_ptr<Module> make_tanh();
 std::shared_ptr<Module> make_flatten();
 std::shared_ptr<Module> make_max_pool2d(const Pool2dOptions& options = {});
-/// Weight 1, bias 0, running mean 0, running variance 1, int64 counter num_batches_tracked; input [B,C] (or [B,C,L]).
-std::shared_ptr<Module> make_batch_norm1d(const ModuleContext& context, std::int64_t channels, double momentum = 0.1,
-                                          double epsilon = 1e-5);
+/// Weight 1, bias 0, running mean 0, running variance 1, int64 counter num_batches_tracked; input
+/// [B,C] (or [B,C,L]).
+std::shared_ptr<Module> make_batch_norm1d(const ModuleContext& context, std::int64_t channels,
+                                          double momentum = 0.1, double epsilon = 1e-5);
 /// Children "0", "1", ...
 std::shared_ptr<Module> make_sequential(std::vector<std::shared_ptr<Module>> layers);
 
-/// The model zoo by name: "mlp:64,32,10" (ReLU between; "mlp:64,32,10:tanh", "mlp:64,32,10:bn" for BatchNorm1d before
-/// each ReLU) and "lenet" (1x28x28, or 1x8x8 images padded; classes from the data). Throws Error(kInvalidArgument) that
-/// shows the grammar. `sample_shape` (without the batch dimension) is checked against the model's input; an mlp flattens.
-std::shared_ptr<Module> make_model(std::string_view spec, const ModuleContext& context, const Shape& sample_shape,
-                                   std::int64_t classes);
+/// The model zoo by name: "mlp:64,32,10" (ReLU between; "mlp:64,32,10:tanh", "mlp:64,32,10:bn" for
+/// BatchNorm1d before each ReLU) and "lenet" (1x28x28, or 1x8x8 images padded; classes from the
+/// data). Throws Error(kInvalidArgument) that shows the grammar. `sample_shape` (without the batch
+/// dimension) is checked against the model's input; an mlp flattens.
+std::shared_ptr<Module> make_model(std::string_view spec, const ModuleContext& context,
+                                   const Shape& sample_shape, std::int64_t classes);
 
 }  // namespace ringside

@@ -20,11 +20,13 @@ class Optimizer {
   virtual std::string describe() const = 0;
 };
 
-/// Throws Error(kInvalidArgument) for lr < 0, momentum < 0, weight_decay < 0, or Nesterov without momentum or with dampening.
+/// Throws Error(kInvalidArgument) for lr < 0, momentum < 0, weight_decay < 0, or Nesterov without
+/// momentum or with dampening.
 std::unique_ptr<Optimizer> make_sgd(std::vector<NamedTensor> parameters, const SgdOptions& options);
 
 /// By name ("sgd"). Throws Error(kInvalidArgument) listing the names.
-std::unique_ptr<Optimizer> make_optimizer(std::string_view name, std::vector<NamedTensor> parameters,
+std::unique_ptr<Optimizer> make_optimizer(std::string_view name,
+                                          std::vector<NamedTensor> parameters,
                                           const SgdOptions& options);
 
 }  // namespace ringside

@@ -1,4 +1,5 @@
-// Scenario: everything a run can be, as one value; the TOML file and the command line both make one (docs/scenario.md).
+// Scenario: everything a run can be, as one value; the TOML file and the command line both make one
+// (docs/scenario.md).
 #pragma once
 
 #include <cstddef>
@@ -17,16 +18,21 @@ namespace ringside {
 /// Something that happens to one rank at one step, for lessons and failure cases.
 struct ScenarioEvent {
   enum class Kind : std::uint8_t {
-    kPerturb,          ///< add `amount` to element 0 of parameter `parameter`, before the step
-    kFreeze,           ///< parameter `parameter` no longer requires grad (every rank that is named)
-    kStop,             ///< the rank leaves its training loop before the step (a rank that stops)
-    kSlow,             ///< the rank's host sleeps `amount` milliseconds before the step
-    kFewerBatches,     ///< the rank's loader ends `amount` batches early (every epoch)
-    kOtherCollective,  ///< before the step the rank calls `operation` on one element, which the others do not
-    kBypass,           ///< forward through the bare module: gradients are not synchronised in this step (ddp.module(x))
-    kNoSync,           ///< forward inside no_sync: gradients accumulate locally in this step, no update
-    kExtraForward,     ///< one more forward before the step (ddp: its buffers are synchronised once more)
-    kReplace           ///< parameter `parameter` is replaced by a new tensor of zeros that the strategy does not know
+    kPerturb,       ///< add `amount` to element 0 of parameter `parameter`, before the step
+    kFreeze,        ///< parameter `parameter` no longer requires grad (every rank that is named)
+    kStop,          ///< the rank leaves its training loop before the step (a rank that stops)
+    kSlow,          ///< the rank's host sleeps `amount` milliseconds before the step
+    kFewerBatches,  ///< the rank's loader ends `amount` batches early (every epoch)
+    /// before the step the rank calls `operation` on one element, which the others do not
+    kOtherCollective,
+    /// forward through the bare module: gradients are not synchronised in this step (ddp.module(x))
+    kBypass,
+    /// forward inside no_sync: gradients accumulate locally in this step, no update
+    kNoSync,
+    /// one more forward before the step (ddp: its buffers are synchronised once more)
+    kExtraForward,
+    /// parameter `parameter` is replaced by a new tensor of zeros that the strategy does not know
+    kReplace
   };
   Kind kind = Kind::kPerturb;
   int rank = 0;
@@ -35,7 +41,8 @@ struct ScenarioEvent {
   double amount = 0;
   Operation operation = Operation::kBroadcast;
 };
-/// "perturb", "freeze", "stop", "slow", "fewer-batches", "other-collective", "bypass", "no-sync", "extra-forward", "replace".
+/// "perturb", "freeze", "stop", "slow", "fewer-batches", "other-collective", "bypass", "no-sync",
+/// "extra-forward", "replace".
 std::string_view to_string(ScenarioEvent::Kind kind);
 ScenarioEvent::Kind parse_event_kind(std::string_view name);
 
@@ -45,8 +52,8 @@ struct Scenario {
   int devices = 4;
   std::string model = "mlp:64,32,10";
   std::string data = "digits";
-  std::int64_t batch_size = 64;   ///< global for single and dp, per rank for ddp, as in PyTorch
-  std::optional<int> epochs;      ///< one of epochs and steps; both empty = 1 epoch
+  std::int64_t batch_size = 64;  ///< global for single and dp, per rank for ddp, as in PyTorch
+  std::optional<int> epochs;     ///< one of epochs and steps; both empty = 1 epoch
   std::optional<int> steps;
   std::string optimizer = "sgd";
   double lr = 0.1;
@@ -55,32 +62,33 @@ struct Scenario {
   bool nesterov = false;
   std::uint64_t seed = 0;
   DType dtype = DType::kFloat32;
-  std::vector<int> device_ids;    ///< dp
-  std::optional<int> output_device;  ///< dp
+  std::vector<int> device_ids;            ///< dp
+  std::optional<int> output_device;       ///< dp
   std::vector<std::int64_t> chunk_sizes;  ///< dp
-  double bucket_cap_mb = 25;      ///< ddp, MiB
-  double first_bucket_mb = 1;     ///< ddp, MiB
-  bool broadcast_buffers = true;  ///< ddp
+  double bucket_cap_mb = 25;              ///< ddp, MiB
+  double first_bucket_mb = 1;             ///< ddp, MiB
+  bool broadcast_buffers = true;          ///< ddp
   Algorithm algorithm = Algorithm::kAutomatic;
   Direction direction = Direction::kUp;
   Border border = Border::kNccl;
-  std::size_t memory = 0;         ///< bytes per device; 0 = unlimited
+  std::size_t memory = 0;  ///< bytes per device; 0 = unlimited
   int loader_workers = 0;
   bool pin_memory = false;
   bool non_blocking = false;
   bool shuffle = true;
-  int sim_workers = 0;            ///< worker threads; 0 = one per core
+  int sim_workers = 0;  ///< worker threads; 0 = one per core
   bool stepwise = false;
   std::vector<ScenarioEvent> events;
 
-  /// Throws Error(kInvalidArgument) naming the option, its value, the allowed values, and what to do.
+  /// Throws Error(kInvalidArgument) naming the option, its value, the allowed values, and what to
+  /// do.
   void validate() const;
 };
 
 /// What a run reports.
 struct EpochReport {
   int epoch = 0;
-  double loss = 0;           ///< mean over samples seen
+  double loss = 0;  ///< mean over samples seen
   double test_loss = 0;
   double test_accuracy = 0;
   double seconds = 0;
@@ -90,12 +98,13 @@ struct RunReport {
   std::vector<EpochReport> epochs;
   std::vector<double> step_losses;  ///< mean over ranks, per step
   int steps = 0;
-  std::string checksum;             ///< 16 hex digits over all final parameters and buffers of rank 0
+  /// 16 hex digits over all final parameters and buffers of rank 0
+  std::string checksum;
   std::vector<std::string> rank_checksums;  ///< per rank; DDP's must agree
   std::vector<MemoryAccount> memory;        ///< per device, at the end (with peaks)
   std::size_t parameters = 0;
   std::size_t parameter_bytes = 0;
-  double first_step_seconds = 0;    ///< from the call until the first step has ended
+  double first_step_seconds = 0;  ///< from the call until the first step has ended
   double seconds = 0;
 };
 
@@ -105,8 +114,9 @@ struct RunObserver {
   std::function<void(const EpochReport&)> epoch;
 };
 
-/// Runs the scenario on its backend. `trace` (may be null) receives what `trace_options` selects. Throws Error.
-/// Lives in src/parallel; the backend is reached through the registry by the function `open` (open_world).
+/// Runs the scenario on its backend. `trace` (may be null) receives what `trace_options` selects.
+/// Throws Error. Lives in src/parallel; the backend is reached through the registry by the function
+/// `open` (open_world).
 RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_options, Trace* trace,
                        const RunObserver& observer);
 

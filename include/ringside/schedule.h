@@ -1,13 +1,15 @@
 // Schedules: collective algorithms as pure data, written once and read by every room.
 //
-// A Schedule says, round by round, which rank sends which element range to which rank, and whether the receiver
-// copies or combines. The stepwise executor runs it message by message, the fused executor evaluates it in its own
-// order of additions, replay times it link by link, the diagrams draw it, closed forms are tested against it.
+// A Schedule says, round by round, which rank sends which element range to which rank, and whether
+// the receiver copies or combines. The stepwise executor runs it message by message, the fused
+// executor evaluates it in its own order of additions, replay times it link by link, the diagrams
+// draw it, closed forms are tested against it.
 //
-// Every schedule works on one *full buffer* per rank, of `elements` elements; a message moves the same range
-// [begin, end) from the sender's full buffer to the receiver's. For all-gather, reduce-scatter, gather and scatter
-// the full buffer is the concatenation of the ranks' blocks (`blocks`), for the others it is the user's buffer.
-// All messages of a round read what was there before the round.
+// Every schedule works on one *full buffer* per rank, of `elements` elements; a message moves the
+// same range [begin, end) from the sender's full buffer to the receiver's. For all-gather,
+// reduce-scatter, gather and scatter the full buffer is the concatenation of the ranks' blocks
+// (`blocks`), for the others it is the user's buffer. All messages of a round read what was there
+// before the round.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +24,22 @@
 namespace ringside {
 
 enum class Operation : std::uint8_t {
-  kBroadcast, kScatter, kGather, kReduce, kAllReduce, kAllGather, kReduceScatter, kSend, kRecv, kBarrier
+  kBroadcast,
+  kScatter,
+  kGather,
+  kReduce,
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kSend,
+  kRecv,
+  kBarrier
 };
-/// "broadcast", "scatter", "gather", "reduce", "all-reduce", "all-gather", "reduce-scatter", "send", "recv", "barrier".
+/// "broadcast", "scatter", "gather", "reduce", "all-reduce", "all-gather", "reduce-scatter",
+/// "send", "recv", "barrier".
 std::string_view to_string(Operation operation);
-/// The inverse; also accepts "allreduce", "all_reduce" and the like. Throws Error(kInvalidArgument) listing the names.
+/// The inverse; also accepts "allreduce", "all_reduce" and the like. Throws Error(kInvalidArgument)
+/// listing the names.
 Operation parse_operation(std::string_view name);
 /// Broadcast, scatter, gather and reduce have a root.
 bool has_root(Operation operation);
@@ -35,17 +48,20 @@ bool combines(Operation operation);
 /// All-gather, reduce-scatter, gather and scatter have a block per rank.
 bool has_blocks(Operation operation);
 
-/// As NCCL: avg of floating types multiplies every rank's input by 1/n (rounded to the dtype) and sums; avg of
-/// integers sums and divides once, toward zero, at the end. [NCCL src/enqueue.cc, hostToDevRedOp]
+/// As NCCL: avg of floating types multiplies every rank's input by 1/n (rounded to the dtype) and
+/// sums; avg of integers sums and divides once, toward zero, at the end. [NCCL src/enqueue.cc,
+/// hostToDevRedOp]
 enum class ReduceOp : std::uint8_t { kSum, kAvg, kMin, kMax };
 std::string_view to_string(ReduceOp op);
 ReduceOp parse_reduce_op(std::string_view name);
 
 enum class Algorithm : std::uint8_t {
-  kAutomatic,  ///< what NCCL would take inside one node: ring (chain for broadcast, reduce), star for gather, scatter
-  kRing,       ///< neighbour to neighbour; a chain for broadcast and reduce
-  kStar,       ///< everything through the root
-  kTree        ///< binomial tree
+  /// what NCCL would take inside one node: ring (chain for broadcast, reduce), star for gather,
+  /// scatter
+  kAutomatic,
+  kRing,  ///< neighbour to neighbour; a chain for broadcast and reduce
+  kStar,  ///< everything through the root
+  kTree   ///< binomial tree
 };
 /// "auto", "ring", "star", "tree".
 std::string_view to_string(Algorithm algorithm);
@@ -54,8 +70,9 @@ Algorithm parse_algorithm(std::string_view name);
 /// Where the ring cuts a buffer of `elements` into one chunk per rank.
 enum class Border : std::uint8_t {
   kNccl,  ///< chunk = ceil(elements / n) rounded up to 16 bytes; the last chunks are short or empty
-  kGloo,  ///< two segments of ceil(elements / 2n) per rank; the last are short or empty [gloo/allreduce.cc]
-  kEven   ///< the first (elements mod n) chunks have one element more
+  /// two segments of ceil(elements / 2n) per rank; the last are short or empty [gloo/allreduce.cc]
+  kGloo,
+  kEven  ///< the first (elements mod n) chunks have one element more
 };
 std::string_view to_string(Border border);
 Border parse_border(std::string_view name);
@@ -90,13 +107,13 @@ struct ScheduleRequest {
   Operation operation = Operation::kAllReduce;
   Algorithm algorithm = Algorithm::kAutomatic;
   int ranks = 1;
-  /// NCCL's meaning: elements of the buffer (broadcast, reduce, all-reduce), per rank (all-gather, reduce-scatter,
-  /// gather, scatter), of the message (send, recv). Barrier: 0.
+  /// NCCL's meaning: elements of the buffer (broadcast, reduce, all-reduce), per rank (all-gather,
+  /// reduce-scatter, gather, scatter), of the message (send, recv). Barrier: 0.
   std::size_t count = 0;
   int root = 0;  ///< also the source of a send/recv pair; ignored where there is no root
   int peer = 0;  ///< the destination of a send/recv pair
-  DType dtype = DType::kFloat32;     ///< the nccl border rounds to 16 bytes
-  std::vector<std::size_t> counts;   ///< gather and scatter: per-rank counts; empty = `count` each
+  DType dtype = DType::kFloat32;    ///< the nccl border rounds to 16 bytes
+  std::vector<std::size_t> counts;  ///< gather and scatter: per-rank counts; empty = `count` each
   Direction direction = Direction::kUp;
   Border border = Border::kNccl;
   int pieces = 1;  ///< chain broadcast and reduce: number of pieces that are pipelined
@@ -104,15 +121,17 @@ struct ScheduleRequest {
 };
 
 struct Schedule {
-  ScheduleRequest request;       ///< with the algorithm that was chosen (never kAutomatic)
-  std::size_t elements = 0;      ///< size of every rank's full buffer
-  std::vector<Range> blocks;     ///< block of each rank in the full buffer; empty where there are no blocks
+  ScheduleRequest request;   ///< with the algorithm that was chosen (never kAutomatic)
+  std::size_t elements = 0;  ///< size of every rank's full buffer
+  /// block of each rank in the full buffer; empty where there are no blocks
+  std::vector<Range> blocks;
   std::vector<Round> rounds;
   bool operator==(const Schedule&) const = default;
 };
 
-/// Makes the schedule. Pure. Throws Error(kInvalidArgument) for ranks < 1, a root out of range, counts of the wrong length,
-/// pieces < 1, or a pair of operation and algorithm that does not exist (naming those that do).
+/// Makes the schedule. Pure. Throws Error(kInvalidArgument) for ranks < 1, a root out of range,
+/// counts of the wrong length, pieces < 1, or a pair of operation and algorithm that does not exist
+/// (naming those that do).
 Schedule make_schedule(const ScheduleRequest& request);
 
 /// The algorithms that make_schedule knows for `operation`.
@@ -125,24 +144,27 @@ Range ring_chunk(std::size_t elements, int ranks, int rank, Border border, DType
 struct ScheduleCost {
   std::size_t rounds = 0;
   std::size_t messages = 0;
-  std::size_t elements = 0;             ///< sent in all
-  std::size_t max_sent_by_rank = 0;     ///< elements
-  std::size_t max_received_by_rank = 0; ///< elements
+  std::size_t elements = 0;              ///< sent in all
+  std::size_t max_sent_by_rank = 0;      ///< elements
+  std::size_t max_received_by_rank = 0;  ///< elements
 };
 ScheduleCost count_cost(const Schedule& schedule);
 
-/// Proves by symbolic execution that every element of every result holds every contribution exactly once, that no message
-/// leaves the buffer, and that no rank sends or receives twice in a round unless the algorithm is a star. Returns the first
-/// violation in words ("rank 2, element 5: contribution of rank 1 counted twice"), or an empty string.
+/// Proves by symbolic execution that every element of every result holds every contribution exactly
+/// once, that no message leaves the buffer, and that no rank sends or receives twice in a round
+/// unless the algorithm is a star. Returns the first violation in words ("rank 2, element 5:
+/// contribution of rank 1 counted twice"), or an empty string.
 std::string check_schedule(const Schedule& schedule);
 
-/// What the trace keeps of a collective, send or recv: one op per rank; messages follow by make_schedule(request).
+/// What the trace keeps of a collective, send or recv: one op per rank; messages follow by
+/// make_schedule(request).
 struct CollectiveInfo {
   ScheduleRequest request;
   ReduceOp op = ReduceOp::kSum;
   std::int64_t communicator = 0;  ///< 0 = the world; a number per split
-  std::int64_t sequence = 0;      ///< the n-th collective of its communicator; sends and recvs count per pair
-  int rank = 0;                   ///< in the communicator
+  /// the n-th collective of its communicator; sends and recvs count per pair
+  std::int64_t sequence = 0;
+  int rank = 0;                      ///< in the communicator
   std::span<const int> world_ranks;  ///< world rank of each rank of the communicator; borrowed
 };
 

@@ -1,7 +1,9 @@
-// Strategy: how a training step is spread over the ranks of a world. single, DataParallel, DistributedDataParallel.
+// Strategy: how a training step is spread over the ranks of a world. single, DataParallel,
+// DistributedDataParallel.
 //
-// A strategy never asks which backend it is on. single and dp have one object, used by the one driving thread
-// (World::drive); ddp has one object per rank, used by that rank's thread (World::run).
+// A strategy never asks which backend it is on. single and dp have one object, used by the one
+// driving thread (World::drive); ddp has one object per rank, used by that rank's thread
+// (World::run).
 #pragma once
 
 #include <cstdint>
@@ -22,7 +24,8 @@ namespace ringside {
 /// loss(output, targets) -> scalar tensor {1}.
 using LossFunction = std::function<Tensor(const Tensor& output, const Tensor& targets)>;
 
-/// What one training step returns. The loss is a device tensor: read it with host_value when needed.
+/// What one training step returns. The loss is a device tensor: read it with host_value when
+/// needed.
 struct StepResult {
   Tensor loss;
   std::int64_t rows = 0;
@@ -33,7 +36,8 @@ class Strategy {
   virtual ~Strategy() = default;
   /// "single", "dp", "ddp".
   virtual std::string_view name() const = 0;
-  /// One training step: forward, loss, backward, communication, update. `step` is stamped on the recorded ops.
+  /// One training step: forward, loss, backward, communication, update. `step` is stamped on the
+  /// recorded ops.
   virtual StepResult train_step(const Batch& batch, int step) = 0;
   /// Forward in evaluation mode, without gradients; outputs on the output device.
   virtual Tensor evaluate(const Batch& batch) = 0;
@@ -59,37 +63,45 @@ std::unique_ptr<Strategy> make_single(std::shared_ptr<Module> module, World& wor
 
 /// torch.nn.DataParallel(module, device_ids, output_device, dim).
 struct DataParallelOptions {
-  std::vector<int> device_ids;   ///< empty = all devices of the world; the first one is home: it holds the module
-  int output_device = -1;        ///< -1 = device_ids[0]
-  int dim = 0;                   ///< dimension that is split and joined
-  std::vector<std::int64_t> chunk_sizes;  ///< empty = torch.chunk's (ceil(B/n)); else must be positive and add up to B
-  Algorithm algorithm = Algorithm::kAutomatic;  ///< of broadcast and reduce; automatic = star (device copies from and to home)
-  LossFunction loss;             ///< computed from the gathered output, on the output device
+  /// empty = all devices of the world; the first one is home: it holds the module
+  std::vector<int> device_ids;
+  int output_device = -1;  ///< -1 = device_ids[0]
+  int dim = 0;             ///< dimension that is split and joined
+  /// empty = torch.chunk's (ceil(B/n)); else must be positive and add up to B
+  std::vector<std::int64_t> chunk_sizes;
+  /// of broadcast and reduce; automatic = star (device copies from and to home)
+  Algorithm algorithm = Algorithm::kAutomatic;
+  LossFunction loss;  ///< computed from the gathered output, on the output device
   OptimizerFactory optimizer;
 };
-/// Throws Error(kInvalidArgument) for repeated or unknown device ids, and PyTorch's error for a module that is not on device_ids[0].
+/// Throws Error(kInvalidArgument) for repeated or unknown device ids, and PyTorch's error for a
+/// module that is not on device_ids[0].
 std::unique_ptr<Strategy> make_data_parallel(std::shared_ptr<Module> module, World& world,
                                              const DataParallelOptions& options);
 
 /// torch.nn.parallel.DistributedDataParallel.
 struct DdpOptions {
-  std::size_t bucket_cap_bytes = 25 * 1024 * 1024;   ///< bucket_cap_mb: a threshold, not a maximum
-  std::size_t first_bucket_bytes = 1024 * 1024;      ///< _DEFAULT_FIRST_BUCKET_BYTES
+  std::size_t bucket_cap_bytes = 25 * 1024 * 1024;  ///< bucket_cap_mb: a threshold, not a maximum
+  std::size_t first_bucket_bytes = 1024 * 1024;     ///< _DEFAULT_FIRST_BUCKET_BYTES
   bool broadcast_buffers = true;
-  Algorithm algorithm = Algorithm::kAutomatic;       ///< of the buckets' all-reduce
+  Algorithm algorithm = Algorithm::kAutomatic;  ///< of the buckets' all-reduce
   LossFunction loss;
   OptimizerFactory optimizer;
 };
-/// Collective: verifies that all ranks have the same parameters, broadcasts parameters and buffers from rank 0. Throws
-/// PyTorch's errors: no parameter requires grad; different numbers or shapes of parameters (both sides shown).
-std::unique_ptr<Strategy> make_ddp(std::shared_ptr<Module> module, Rank& rank, const DdpOptions& options);
+/// Collective: verifies that all ranks have the same parameters, broadcasts parameters and buffers
+/// from rank 0. Throws PyTorch's errors: no parameter requires grad; different numbers or shapes of
+/// parameters (both sides shown).
+std::unique_ptr<Strategy> make_ddp(std::shared_ptr<Module> module, Rank& rank,
+                                   const DdpOptions& options);
 
-/// torch.distributed._compute_bucket_assignment_by_size [reducer.cpp]: append first, close at >= limit, move to the next
-/// limit, stay on the last. Sparse flags and several dtypes come with their users.
+/// torch.distributed._compute_bucket_assignment_by_size [reducer.cpp]: append first, close at >=
+/// limit, move to the next limit, stay on the last. Sparse flags and several dtypes come with their
+/// users.
 struct BucketAssignment {
   std::vector<std::vector<std::size_t>> buckets;  ///< indices into `tensor_bytes`
   std::vector<std::size_t> limits;                ///< that applied to each bucket
 };
-BucketAssignment assign_buckets(const std::vector<std::size_t>& tensor_bytes, const std::vector<std::size_t>& limits);
+BucketAssignment assign_buckets(const std::vector<std::size_t>& tensor_bytes,
+                                const std::vector<std::size_t>& limits);
 
 }  // namespace ringside

@@ -1,12 +1,14 @@
-// Tensor: an array on a device with, when asked for, a place in the autograd graph. The operators on tensors.
+// Tensor: an array on a device with, when asked for, a place in the autograd graph. The operators
+// on tensors.
 //
-// A Tensor is a handle: copies share the array. All tensors are contiguous. Operators enqueue on their device's compute stream
-// and return at once; values are read with host_values. Tape autograd: an operator whose inputs require grad (and whose
-// device has grad enabled) makes a Node; backward() runs nodes by descending sequence number, gradient accumulators
-// first, so that gradients get ready in PyTorch's order (a Linear's bias before its weight).
+// A Tensor is a handle: copies share the array. All tensors are contiguous. Operators enqueue on
+// their device's compute stream and return at once; values are read with host_values. Tape
+// autograd: an operator whose inputs require grad (and whose device has grad enabled) makes a Node;
+// backward() runs nodes by descending sequence number, gradient accumulators first, so that
+// gradients get ready in PyTorch's order (a Linear's bias before its weight).
 //
-// tensor/ never includes comm: nodes are open, and parallel/ adds its own (Scatter, Broadcast, Gather).
-// Threads: a graph belongs to the host thread that drives its devices.
+// tensor/ never includes comm: nodes are open, and parallel/ adds its own (Scatter, Broadcast,
+// Gather). Threads: a graph belongs to the host thread that drives its devices.
 #pragma once
 
 #include <cstdint>
@@ -35,16 +37,17 @@ class Tensor {
   /// An undefined tensor (PyTorch's None).
   Tensor() = default;
   /// Uninitialised. Throws Error(kOutOfMemory).
-  static Tensor empty(Device& device, const Shape& shape, DType dtype, MemoryKind kind, std::string name = {});
+  static Tensor empty(Device& device, const Shape& shape, DType dtype, MemoryKind kind,
+                      std::string name = {});
   static Tensor full(Device& device, const Shape& shape, DType dtype, double value, MemoryKind kind,
                      std::string name = {});
-  /// Copies host values (converted to `dtype`) to the device; a recorded copy op. The values are staged: the caller may
-  /// reuse them at once.
-  static Tensor from_host(Device& device, const Shape& shape, DType dtype, std::span<const double> values,
-                          MemoryKind kind, std::string name = {});
+  /// Copies host values (converted to `dtype`) to the device; a recorded copy op. The values are
+  /// staged: the caller may reuse them at once.
+  static Tensor from_host(Device& device, const Shape& shape, DType dtype,
+                          std::span<const double> values, MemoryKind kind, std::string name = {});
   /// A tensor over part of an existing buffer (`offset` in bytes): DDP's bucket views, reshapes.
-  static Tensor view(Device& device, const Buffer& buffer, std::size_t offset, const Shape& shape, DType dtype,
-                     std::string name = {});
+  static Tensor view(Device& device, const Buffer& buffer, std::size_t offset, const Shape& shape,
+                     DType dtype, std::string name = {});
 
   bool defined() const { return impl_ != nullptr; }
   explicit operator bool() const { return defined(); }
@@ -66,14 +69,15 @@ class Tensor {
   const std::shared_ptr<Node>& grad_fn() const;
   /// Makes this tensor an output of `node` (for operators and for parallel/'s nodes).
   void set_grad_fn(std::shared_ptr<Node> node, int output);
-  /// Where this tensor's gradient goes: its grad_fn, or the accumulator of a leaf that requires grad (one per leaf, alive as
-  /// long as the leaf); an empty Edge otherwise.
+  /// Where this tensor's gradient goes: its grad_fn, or the accumulator of a leaf that requires
+  /// grad (one per leaf, alive as long as the leaf); an empty Edge otherwise.
   Edge gradient_edge() const;
 
   /// Undefined until backward has reached this leaf.
   Tensor grad() const;
   void set_grad(Tensor grad);
-  /// Called by the accumulator after each accumulation into grad (DDP's hook). One hook; an empty function removes it.
+  /// Called by the accumulator after each accumulation into grad (DDP's hook). One hook; an empty
+  /// function removes it.
   void set_accumulate_hook(std::function<void(Tensor&)> hook);
 
   /// Shares the array, without a place in the graph.
@@ -91,8 +95,8 @@ class Node {
  public:
   explicit Node(std::string name, std::size_t outputs = 1);
   virtual ~Node() = default;
-  /// From the gradients of its outputs (undefined where none arrived) the gradients of its inputs, one per next edge
-  /// (undefined = none).
+  /// From the gradients of its outputs (undefined where none arrived) the gradients of its inputs,
+  /// one per next edge (undefined = none).
   virtual std::vector<Tensor> backward(std::vector<Tensor> gradients) = 0;
   /// Lets go of what was saved for backward; called after backward ran.
   virtual void release() {}
@@ -113,13 +117,16 @@ class Node {
   std::size_t outputs_;
 };
 
-/// Runs the graph backwards from `root` (a scalar, or `gradient` given in root's shape) into the leaves' grad. A node runs when all
-/// gradients it waits for have come; among ready nodes the highest sequence number first. Saved tensors are released. Throws
-/// Error(kInvalidArgument) for a root without graph, a non-scalar root without gradient, or a second backward.
-/// `finished` runs after the last node (DDP's end-of-backward callback).
-void backward(const Tensor& root, const Tensor& gradient = {}, const std::function<void()>& finished = {});
+/// Runs the graph backwards from `root` (a scalar, or `gradient` given in root's shape) into the
+/// leaves' grad. A node runs when all gradients it waits for have come; among ready nodes the
+/// highest sequence number first. Saved tensors are released. Throws Error(kInvalidArgument) for a
+/// root without graph, a non-scalar root without gradient, or a second backward. `finished` runs
+/// after the last node (DDP's end-of-backward callback).
+void backward(const Tensor& root, const Tensor& gradient = {},
+              const std::function<void()>& finished = {});
 
-// ---------------------------------------------------------------- operators (differentiable unless said)
+// ---------------------------------------------------------------- operators (differentiable unless
+// said)
 
 /// x [B,in] · weightᵀ [out,in] + bias [out]; bias may be undefined.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
@@ -129,21 +136,25 @@ Tensor tanh(const Tensor& x);
 Tensor flatten(const Tensor& x, std::int64_t start_dim = 1);
 Tensor reshape(const Tensor& x, const Shape& shape);
 /// x [B,C,H,W], weight [O,C,kh,kw], bias [O] or undefined.
-Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& options);
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
+              const Conv2dOptions& options);
 Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options);
-/// Training: batch statistics, moves running ones. One value per channel when training raises PyTorch's error.
-Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
-                  const Tensor& running_variance, bool training, double momentum, double epsilon);
+/// Training: batch statistics, moves running ones. One value per channel when training raises
+/// PyTorch's error.
+Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                  const Tensor& running_mean, const Tensor& running_variance, bool training,
+                  double momentum, double epsilon);
 /// Mean over rows; logits [B,C], targets int64 [B]. Scalar of shape {1}.
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets);
 Tensor mse_loss(const Tensor& x, const Tensor& y);
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor scale(const Tensor& a, double factor);
 /// Concatenation along `dim`, all on one device. Not differentiable (parallel/'s Gather is).
-Tensor concatenate(std::span<const Tensor> parts, std::int64_t dim, MemoryKind kind, std::string name = {});
+Tensor concatenate(std::span<const Tensor> parts, std::int64_t dim, MemoryKind kind,
+                   std::string name = {});
 /// Rows [begin, end) of dimension `dim`, copied. Not differentiable.
-Tensor slice(const Tensor& x, std::int64_t dim, std::int64_t begin, std::int64_t end, MemoryKind kind,
-             std::string name = {});
+Tensor slice(const Tensor& x, std::int64_t dim, std::int64_t begin, std::int64_t end,
+             MemoryKind kind, std::string name = {});
 /// int64 {1}: rows whose largest logit is the target. Not differentiable.
 Tensor count_correct(const Tensor& logits, const Tensor& targets);
 

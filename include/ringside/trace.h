@@ -1,5 +1,6 @@
-// Trace: what a run did, as plain data. A graph of ops that can be saved, sent, reopened and compared; nothing downstream
-// of it touches a device. The JSON form is documented in docs/trace.md.
+// Trace: what a run did, as plain data. A graph of ops that can be saved, sent, reopened and
+// compared; nothing downstream of it touches a device. The JSON form is documented in
+// docs/trace.md.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ namespace ringside {
 /// The version of the JSON form this program writes. Reading refuses others and says so.
 inline constexpr int kTraceVersion = 1;
 
-/// A tensor as an op saw it. Values are whole up to TraceOptions::whole_values elements, else norm and checksum.
+/// A tensor as an op saw it. Values are whole up to TraceOptions::whole_values elements, else norm
+/// and checksum.
 struct TraceTensor {
   std::string name;
   DType dtype = DType::kFloat32;
@@ -49,12 +51,14 @@ struct TraceOp {
   Phase phase = Phase::kSetup;
   int rank = 0;
   std::optional<StreamKind> stream;  ///< none for host ops
-  std::string host_thread;           ///< logical host thread that submitted it: "main", "replica 1", "loader"
+  /// logical host thread that submitted it: "main", "replica 1", "loader"
+  std::string host_thread;
   int bucket = -1;
   int peer = -1;
   double flops = 0;
   std::size_t bytes = 0;
-  std::vector<OpId> dependencies;  ///< ops that must end first: the stream's previous op, then awaited events; ascending
+  /// ops that must end first: the stream's previous op, then awaited events; ascending
+  std::vector<OpId> dependencies;
   std::vector<TraceTensor> reads;
   std::vector<TraceTensor> writes;
   std::optional<TraceCollective> collective;
@@ -83,7 +87,7 @@ struct TraceRun {
   int output_device = 0;
   std::int64_t batch_size = 0;  ///< global for single and dp, per rank for ddp
   DType dtype = DType::kFloat32;
-  std::size_t parameters = 0;       ///< elements
+  std::size_t parameters = 0;  ///< elements
   std::size_t parameter_bytes = 0;
   struct Bucket {
     std::size_t bytes = 0;
@@ -104,10 +108,12 @@ struct Trace {
   std::vector<int> steps() const;
 };
 
-/// Writes the JSON form. Numbers round-trip exactly. Throws Error(kIo) naming the path ("disk full").
+/// Writes the JSON form. Numbers round-trip exactly. Throws Error(kIo) naming the path ("disk
+/// full").
 void write_trace(const Trace& trace, const std::string& path);
 std::string trace_to_json(const Trace& trace);
-/// Reads and validates. Throws Error(kIo) for a missing file, Error(kInvalidInput) with the place of the fault
+/// Reads and validates. Throws Error(kIo) for a missing file, Error(kInvalidInput) with the place
+/// of the fault
 /// ("trace.json: ops[12].dependencies[0]: 40 is not an earlier op").
 Trace read_trace(const std::string& path);
 Trace trace_from_json(std::string_view json, std::string_view source_name);
@@ -117,14 +123,14 @@ Trace trace_from_json(std::string_view json, std::string_view source_name);
 struct TraceOptions {
   int first_step = 0;  ///< --trace-steps FIRST-LAST
   int last_step = 2;
-  bool setup = true;   ///< also ops outside of steps before the first one (construction)
+  bool setup = true;  ///< also ops outside of steps before the first one (construction)
   std::int64_t whole_values = 16;  ///< tensors up to this many elements keep their values
-  bool values = true;  ///< record values, norms and checksums at all
+  bool values = true;              ///< record values, norms and checksums at all
   bool times = false;  ///< measured_start and measured_end from the host clock of the workers
 };
 
-/// Listens at the streams' door. Thread-safe; per-rank buffers are merged by take(), in an order that does not depend on timing:
-/// (step, rank, submission), with dependencies renumbered.
+/// Listens at the streams' door. Thread-safe; per-rank buffers are merged by take(), in an order
+/// that does not depend on timing: (step, rank, submission), with dependencies renumbered.
 class Recorder : public OpListener {
  public:
   explicit Recorder(const TraceOptions& options);
@@ -153,7 +159,8 @@ struct TransferRow {
   std::size_t messages = 0;
   std::size_t bytes = 0;  ///< bytes of all messages
 };
-/// The communication of `step` in program order, collectives expanded by their schedules and counted once for all ranks.
+/// The communication of `step` in program order, collectives expanded by their schedules and
+/// counted once for all ranks.
 std::vector<TransferRow> transfers(const Trace& trace, int step);
 
 /// The messages of a collective op in world ranks, expanded from its schedule.

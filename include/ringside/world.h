@@ -1,4 +1,5 @@
-// World: what a backend opens. A number of ranks, and for each rank that lives here a Device and a Communicator.
+// World: what a backend opens. A number of ranks, and for each rank that lives here a Device and a
+// Communicator.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +16,20 @@
 namespace ringside {
 
 struct WorldOptions {
-  int size = 1;                       ///< ranks. mpi: 0 = as many as mpirun started
-  std::size_t memory_capacity = 0;    ///< bytes per device; 0 = unlimited
-  std::vector<std::size_t> memory_capacities;  ///< per device, overrides memory_capacity; empty = none
-  int workers = 0;                    ///< sim, mpi: worker threads; 0 = one per core
-  OpListener* listener = nullptr;     ///< hears of every op of the local ranks; must outlive the world
+  int size = 1;                     ///< ranks. mpi: 0 = as many as mpirun started
+  std::size_t memory_capacity = 0;  ///< bytes per device; 0 = unlimited
+  /// per device, overrides memory_capacity; empty = none
+  std::vector<std::size_t> memory_capacities;
+  int workers = 0;  ///< sim, mpi: worker threads; 0 = one per core
+  /// hears of every op of the local ranks; must outlive the world
+  OpListener* listener = nullptr;
 
-  /// sim: every task is delayed at random by up to this many microseconds, from `delay_seed`; for tests of determinism.
+  /// sim: every task is delayed at random by up to this many microseconds, from `delay_seed`; for
+  /// tests of determinism.
   int random_delay_us = 0;
   std::uint64_t delay_seed = 0;
-  /// sim: run collectives message by message instead of fused. Same bits, slower; for lessons and tests.
+  /// sim: run collectives message by message instead of fused. Same bits, slower; for lessons and
+  /// tests.
   bool stepwise_collectives = false;
 };
 
@@ -46,21 +51,23 @@ class World {
   virtual Device& device(int rank) = 0;
   virtual Communicator& communicator(int rank) = 0;
 
-  /// Runs `function` once per local rank, each on a host thread of its own that is registered for deadlock detection, and waits
-  /// for all (meta: one after the other on this thread). Then synchronises every device. If ranks fail, the others are woken with
-  /// Error(kRankFailed) or a Deadlock as soon as they wait for something that can no longer happen; the first cause is rethrown, with
-  /// "rank r: " in front. The world can be used again afterwards.
+  /// Runs `function` once per local rank, each on a host thread of its own that is registered for
+  /// deadlock detection, and waits for all (meta: one after the other on this thread). Then
+  /// synchronises every device. If ranks fail, the others are woken with Error(kRankFailed) or a
+  /// Deadlock as soon as they wait for something that can no longer happen; the first cause is
+  /// rethrown, with "rank r: " in front. The world can be used again afterwards.
   virtual void run(const std::function<void(Rank&)>& function) = 0;
-  /// Runs `function` on one registered thread (the caller's), which drives all ranks (DataParallel). Throws
-  /// Error(kInvalidArgument) where not every rank is local.
+  /// Runs `function` on one registered thread (the caller's), which drives all ranks
+  /// (DataParallel). Throws Error(kInvalidArgument) where not every rank is local.
   virtual void drive(const std::function<void()>& function) = 0;
 
   /// GroupScope over all local communicators, for drive().
   std::vector<Communicator*> local_communicators();
 };
 
-/// Splits every local communicator of a driven world at once: the sub-communicator of world rank r gets colors[r], keys[r]; the
-/// result has one entry per rank, null where the color is negative. No data moves.
+/// Splits every local communicator of a driven world at once: the sub-communicator of world rank r
+/// gets colors[r], keys[r]; the result has one entry per rank, null where the color is negative. No
+/// data moves.
 std::vector<std::unique_ptr<Communicator>> split_all(World& world, const std::vector<int>& colors,
                                                      const std::vector<int>& keys);
 
@@ -68,14 +75,16 @@ std::vector<std::unique_ptr<Communicator>> split_all(World& world, const std::ve
 struct Backend {
   std::string_view name;         ///< "sim", "meta", "cuda", "mpi"
   std::string_view description;  ///< one line for --help
-  /// Empty when usable; else why not, and what to do ("built without CUDA: install the CUDA toolkit and reconfigure").
+  /// Empty when usable; else why not, and what to do ("built without CUDA: install the CUDA toolkit
+  /// and reconfigure").
   std::string (*why_unavailable)();
   std::unique_ptr<World> (*open)(const WorldOptions& options);
 };
 
 /// All backends, in the order of the table in docs/architecture.md.
 const std::vector<Backend>& backends();
-/// Throws Error(kInvalidArgument) listing the names, or Error(kUnavailable) with the reason and what to use instead.
+/// Throws Error(kInvalidArgument) listing the names, or Error(kUnavailable) with the reason and
+/// what to use instead.
 std::unique_ptr<World> open_world(std::string_view backend, const WorldOptions& options);
 
 }  // namespace ringside

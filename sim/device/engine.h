@@ -1,13 +1,16 @@
-// Engine: the streams of all simulated devices of a world as task queues, served by one pool of workers.
+// Engine: the streams of all simulated devices of a world as task queues, served by one pool of
+// workers.
 //
-// A stream is a queue, not a thread. The pool has as many workers as cores; a task never blocks; a host thread that waits
-// runs ready tasks itself. Because of that a deadlock is exact knowledge: every registered host thread waits or has
-// ended, and nothing is runnable. What a stream may wait for besides other streams' events are gates (collectives, sends, receives)
-// and what a host may wait for besides events are latches; both are completed by communicators.
+// A stream is a queue, not a thread. The pool has as many workers as cores; a task never blocks; a
+// host thread that waits runs ready tasks itself. Because of that a deadlock is exact knowledge:
+// every registered host thread waits or has ended, and nothing is runnable. What a stream may wait
+// for besides other streams' events are gates (collectives, sends, receives) and what a host may
+// wait for besides events are latches; both are completed by communicators.
 //
-// Invariants: 1. launches of one stream run in order, one at a time. 2. Results do not depend on workers or timing: a task touches
-// only what stream order and events give it. 3. Completing a gate or latch never runs user code on the completing thread.
-// Used by sim (sim/comm/sim_world.cpp) and mpi (src/backends/mpi). Threads: every function may be called from any thread unless said.
+// Invariants: 1. launches of one stream run in order, one at a time. 2. Results do not depend on
+// workers or timing: a task touches only what stream order and events give it. 3. Completing a gate
+// or latch never runs user code on the completing thread. Used by sim (sim/comm/sim_world.cpp) and
+// mpi (src/backends/mpi). Threads: every function may be called from any thread unless said.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +26,8 @@
 namespace ringside::sim {
 
 struct EngineOptions {
-  int workers = 0;             ///< 0 = one per core
-  int random_delay_us = 0;     ///< each task starts late by up to this much (determinism tests)
+  int workers = 0;          ///< 0 = one per core
+  int random_delay_us = 0;  ///< each task starts late by up to this much (determinism tests)
   std::uint64_t delay_seed = 0;
   bool launch_blocking = false;  ///< RINGSIDE_LAUNCH_BLOCKING=1: submit waits for its launch
 };
@@ -39,7 +42,8 @@ class Gate {
   explicit Gate(std::shared_ptr<State> state) : state_(std::move(state)) {}
   /// The stream goes on; with an error the stream takes it as its asynchronous error.
   void complete(std::exception_ptr error = {});
-  /// The asynchronous error that the stream already had when it reached the gate (its data cannot be trusted); null if none.
+  /// The asynchronous error that the stream already had when it reached the gate (its data cannot
+  /// be trusted); null if none.
   std::exception_ptr poison() const;
 
  private:
@@ -55,14 +59,17 @@ class Latch : public Event {
   Latch() : Event(kNoOp) {}
 };
 
-/// What the engine asks communicators when nothing can run any more. Called on one thread, with no engine lock held.
+/// What the engine asks communicators when nothing can run any more. Called on one thread, with no
+/// engine lock held.
 class CallDirectory {
  public:
   virtual ~CallDirectory() = default;
-  /// "waits in all-reduce(count=8, float32, sum), call 3 of the world, since 12 ms; rank 2 has not called it", or empty when
-  /// the rank has no open call; and what its last completed call was ("last completed: broadcast(...), call 2").
+  /// "waits in all-reduce(count=8, float32, sum), call 3 of the world, since 12 ms; rank 2 has not
+  /// called it", or empty when the rank has no open call; and what its last completed call was
+  /// ("last completed: broadcast(...), call 2").
   virtual std::string describe(int rank) = 0;
-  /// Fails every open gate and latch with `error` and makes all communicators usable again (equal sequence numbers).
+  /// Fails every open gate and latch with `error` and makes all communicators usable again (equal
+  /// sequence numbers).
   virtual void abort(std::exception_ptr error) = 0;
 };
 
@@ -74,22 +81,25 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// A device with three streams, its memory accounted against `capacity` (0 = unlimited). `kernels` must outlive the engine.
-  /// `name` as in Device::name. Not thread-safe against running hosts.
-  std::unique_ptr<Device> make_device(int rank, std::string name, std::size_t capacity, Kernels& kernels);
+  /// A device with three streams, its memory accounted against `capacity` (0 = unlimited).
+  /// `kernels` must outlive the engine. `name` as in Device::name. Not thread-safe against running
+  /// hosts.
+  std::unique_ptr<Device> make_device(int rank, std::string name, std::size_t capacity,
+                                      Kernels& kernels);
 
   void set_call_directory(CallDirectory* directory);
 
-  /// When all earlier work of `stream` (a stream of this engine) has run, `reached` is called once, on some thread, with the gate; it
-  /// must not block. The stream goes on when the gate completes.
+  /// When all earlier work of `stream` (a stream of this engine) has run, `reached` is called once,
+  /// on some thread, with the gate; it must not block. The stream goes on when the gate completes.
   void enqueue_gate(Stream& stream, std::function<void(Gate)> reached);
   /// Runs `task` on the pool. Counts as runnable; must not block.
   void post(std::function<void()> task);
   std::shared_ptr<Latch> make_latch();
 
-  /// World::run: one registered host thread per entry of `ranks`; waits for all, synchronises all devices, rethrows the first cause
-  /// with "rank r: " in front (a rank's own error before a Deadlock or RankFailed it caused). Deadlocks are declared with, per rank, the
-  /// directory's words or how the rank ended.
+  /// World::run: one registered host thread per entry of `ranks`; waits for all, synchronises all
+  /// devices, rethrows the first cause with "rank r: " in front (a rank's own error before a
+  /// Deadlock or RankFailed it caused). Deadlocks are declared with, per rank, the directory's
+  /// words or how the rank ended.
   void run(const std::vector<int>& ranks, const std::function<void(int rank)>& function);
   /// World::drive: the calling thread is registered while `function` runs.
   void drive(const std::function<void()>& function);
