@@ -95,6 +95,7 @@ struct EpochReport {
 };
 struct RunReport {
   Scenario scenario;
+  bool primary = true;  ///< false in the mpi processes that do not hold rank 0: they print nothing
   std::vector<EpochReport> epochs;
   std::vector<double> step_losses;  ///< mean over ranks, per step
   int steps = 0;

@@ -31,6 +31,13 @@ struct StepResult {
   std::int64_t rows = 0;
 };
 
+/// What is out of the ordinary in one step (the events of a Scenario).
+struct StepDirectives {
+  bool bypass = false;  ///< forward through the bare module: ddp.module(x); nothing is synchronised
+  bool no_sync = false;    ///< ddp: forward inside no_sync; gradients accumulate, no update follows
+  int extra_forwards = 0;  ///< forwards without backward before the step
+};
+
 class Strategy {
  public:
   virtual ~Strategy() = default;
@@ -38,7 +45,8 @@ class Strategy {
   virtual std::string_view name() const = 0;
   /// One training step: forward, loss, backward, communication, update. `step` is stamped on the
   /// recorded ops.
-  virtual StepResult train_step(const Batch& batch, int step) = 0;
+  virtual StepResult train_step(const Batch& batch, int step,
+                                const StepDirectives& directives = {}) = 0;
   /// Forward in evaluation mode, without gradients; outputs on the output device.
   virtual Tensor evaluate(const Batch& batch) = 0;
   /// The device batches are loaded to.
