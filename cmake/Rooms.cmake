@@ -43,6 +43,16 @@ function(ringside_room name)
   add_library(ringside::${name} ALIAS ringside_${name})
 endfunction()
 
+# The program of a test, without its registration. Includes are relative to tests/, too.
+function(ringside_test_program name sources rooms libraries)
+  list(TRANSFORM rooms PREPEND "ringside::")
+  add_executable(${name} ${sources})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  target_link_libraries(${name} PRIVATE ${rooms} ringside_private ${libraries} GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE
+    RINGSIDE_TEST_DATA_DIR="${PROJECT_SOURCE_DIR}/tests")
+endfunction()
+
 # ringside_test(<name> SOURCES <file>... [DEPENDS <room>...] [LIBRARIES <target>...]
 #               [TIMEOUT <seconds>] [LABEL <label>] [ONE_PROCESS])
 #
@@ -60,13 +70,7 @@ function(ringside_test name)
   if(RINGSIDE_SANITIZE)
     math(EXPR test_TIMEOUT "6 * ${test_TIMEOUT}")
   endif()
-  set(rooms ${test_DEPENDS})
-  list(TRANSFORM rooms PREPEND "ringside::")
-  add_executable(${name} ${test_SOURCES})
-  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
-  target_link_libraries(${name} PRIVATE ${rooms} ringside_private ${test_LIBRARIES} GTest::gtest_main)
-  target_compile_definitions(${name} PRIVATE
-    RINGSIDE_TEST_DATA_DIR="${PROJECT_SOURCE_DIR}/tests")
+  ringside_test_program(${name} "${test_SOURCES}" "${test_DEPENDS}" "${test_LIBRARIES}")
 
   # One value each: gtest_discover_tests() cannot pass lists on.
   set(properties TIMEOUT ${test_TIMEOUT})
@@ -84,6 +88,40 @@ function(ringside_test name)
     gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
                          PROPERTIES ${properties})
   endif()
+endfunction()
+
+# ringside_mpi_test(<name> RANKS <n>... SOURCES <file>... [DEPENDS <room>...] [LIBRARIES <target>...]
+#                   [TIMEOUT <seconds>])
+#
+# A GoogleTest program that is run by mpirun, once for each number of processes in RANKS; every
+# process runs every case. Labelled 'mpi'. Nothing where MPI is missing.
+function(ringside_mpi_test name)
+  if(NOT RINGSIDE_HAVE_MPI)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 test "" "TIMEOUT" "RANKS;SOURCES;DEPENDS;LIBRARIES")
+  if(test_UNPARSED_ARGUMENTS OR NOT test_RANKS)
+    message(FATAL_ERROR "ringside_mpi_test(${name}): RANKS missing or unknown arguments ${test_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT test_TIMEOUT)
+    set(test_TIMEOUT 60)
+  endif()
+  ringside_test_program(${name} "${test_SOURCES}" "${test_DEPENDS}" "${test_LIBRARIES}")
+  foreach(ranks IN LISTS test_RANKS)
+    add_test(NAME ${name}.${ranks}_processes
+      COMMAND "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${ranks} $<TARGET_FILE:${name}>)
+    ringside_mpi_properties(${name}.${ranks}_processes ${ranks} ${test_TIMEOUT})
+  endforeach()
+endfunction()
+
+# ringside_mpi_properties(<ctest test> <processes> <seconds>): what a test under mpirun needs: Open
+# MPI may run as root, and with more processes than cores, which then give way while they wait.
+function(ringside_mpi_properties test ranks timeout)
+  set_tests_properties(${test} PROPERTIES
+    TIMEOUT ${timeout}
+    LABELS mpi
+    PROCESSORS ${ranks}
+    ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_mpi_yield_when_idle=1")
 endfunction()
 
 if(RINGSIDE_BUILD_TESTS)
