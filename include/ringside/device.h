@@ -160,6 +160,9 @@ enum class OpKind : std::uint8_t { kCompute, kCopy, kCollective, kSend, kRecv, k
 /// "compute", "copy", "collective", "send", "recv", "host", "wait".
 std::string_view to_string(OpKind kind);
 
+using OpId = std::int64_t;  ///< index of an op in its trace; kNoOp when not recorded
+inline constexpr OpId kNoOp = -1;
+
 /// A tensor that an op reads or writes. Borrowed: valid during submit only.
 struct TensorRef {
   std::string_view name;  ///< "0.weight", "0.weight.grad", "bucket 1", "input"
@@ -181,10 +184,9 @@ struct OpInfo {
   std::span<const TensorRef> writes;
   const CollectiveInfo* collective = nullptr;  ///< of a collective, send or recv
   int peer = -1;  ///< the other device (copy) or rank (send, recv); -1 = none, the host for copies
+  /// of a wait op the awaited event's op (Stream::wait sets it); also of host ops that wait for one
+  OpId awaited = kNoOp;
 };
-
-using OpId = std::int64_t;  ///< index of an op in its trace; kNoOp when not recorded
-inline constexpr OpId kNoOp = -1;
 
 /// Hears of every op at the door of the streams; implemented by the trace recorder.
 class OpListener {
