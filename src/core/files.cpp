@@ -1,0 +1,143 @@
+// Bodies of files.h. A new file is written without a name (O_TMPFILE) and given one at the end, so
+// that nothing is left behind by a process that dies; where the file system cannot do that, it is
+// written beside its place as NAME.partial-PID and renamed.
+#include "core/files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "ringside/error.h"
+
+namespace ringside {
+namespace {
+
+class File {
+ public:
+  explicit File(int descriptor) : descriptor_(descriptor) {}
+  ~File() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int descriptor() const { return descriptor_; }
+  bool open() const { return descriptor_ >= 0; }
+  /// Some file systems tell of a full disk only here.
+  bool close() { return ::close(std::exchange(descriptor_, -1)) == 0; }
+
+ private:
+  int descriptor_;
+};
+
+[[noreturn]] void throw_cannot(std::string_view what, const std::string& path, int error) {
+  const bool absent = what == "read" && (error == ENOENT || error == ENOTDIR || error == EISDIR);
+  std::string hint;
+  if (error == ENOSPC) hint = "free some space, or write to another disk";
+  if (error == EACCES || error == EROFS) hint = "choose a directory you may write to";
+  if (what == "read") hint = error == ENOENT ? "check the spelling of the path" : "";
+  if (what == "write" && error == ENOENT) hint = "make its directory first";
+  throw Error(absent ? ErrorKind::kInvalidInput : ErrorKind::kIo,
+              fmt::format("cannot {} {}: {}", what, path.empty() ? "''" : path,
+                          std::generic_category().message(error)),
+              hint);
+}
+
+void write_all(const File& file, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file.descriptor(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw_cannot("write", path, errno);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+// Gives the nameless file a name: beside its place first, since linkat() cannot replace a file.
+bool name_file(const File& file, const std::string& partial) {
+  const std::string nameless = fmt::format("/proc/self/fd/{}", file.descriptor());
+  return ::linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, partial.c_str(), AT_SYMLINK_FOLLOW) == 0;
+}
+
+void rename_into_place(const std::string& partial, const std::string& path) {
+  if (::rename(partial.c_str(), path.c_str()) == 0) return;
+  const int error = errno;
+  ::unlink(partial.c_str());
+  throw_cannot("write", path, error);
+}
+
+void write_beside(const std::string& path, const std::string& partial, std::string_view bytes) {
+  File file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!file.open()) throw_cannot("write", path, errno);
+  try {
+    write_all(file, bytes, path);
+    if (!file.close()) throw_cannot("write", path, errno);
+  } catch (...) {
+    ::unlink(partial.c_str());
+    throw;
+  }
+  rename_into_place(partial, path);
+}
+
+void write_in_place(const std::string& path, std::string_view bytes) {
+  File file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file.open()) throw_cannot("write", path, errno);
+  write_all(file, bytes, path);
+  if (!file.close()) throw_cannot("write", path, errno);
+}
+
+}  // namespace
+
+std::string read_whole_file(const std::string& path) {
+  const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.open()) throw_cannot("read", path, errno);
+  std::string bytes;
+  constexpr std::size_t kChunk = 1 << 16;
+  for (;;) {
+    const std::size_t before = bytes.size();
+    bytes.resize(before + kChunk);
+    const ssize_t got = ::read(file.descriptor(), bytes.data() + before, kChunk);
+    bytes.resize(before + static_cast<std::size_t>(got > 0 ? got : 0));
+    if (got < 0 && errno != EINTR) throw_cannot("read", path, errno);
+    if (got == 0) return bytes;
+  }
+}
+
+void write_whole_file(const std::string& path, std::string_view bytes) {
+  if (path.empty()) throw_cannot("write", path, ENOENT);
+  struct stat status {};
+  const bool exists = ::stat(path.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) throw_cannot("write", path, EISDIR);
+  if (exists && !S_ISREG(status.st_mode)) return write_in_place(path, bytes);
+
+  std::error_code ignored;
+  const std::filesystem::path target =
+      exists ? std::filesystem::canonical(path, ignored) : std::filesystem::path(path);
+  const std::string directory = target.has_parent_path() ? target.parent_path().string() : ".";
+  const std::string partial = fmt::format("{}.partial-{}", target.string(), ::getpid());
+  const File file(::open(directory.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666));
+  if (!file.open()) return write_beside(target.string(), partial, bytes);
+  write_all(file, bytes, path);
+  if (!name_file(file, partial)) return write_beside(target.string(), partial, bytes);
+  rename_into_place(partial, target.string());
+}
+
+void make_directory(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (!error && !std::filesystem::is_directory(path, error)) {
+    error = std::make_error_code(std::errc::not_a_directory);
+  }
+  if (error) {
+    throw Error(ErrorKind::kIo,
+                fmt::format("cannot make the directory {}: {}", path.empty() ? "''" : path,
+                            error.message()),
+                "choose another directory");
+  }
+}
+
+}  // namespace ringside

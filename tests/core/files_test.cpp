@@ -1,0 +1,105 @@
+// Files are read whole and written whole or not at all.
+
+#include "core/files.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <functional>
+#include <iterator>
+#include <string>
+
+#include "ringside/error.h"
+
+namespace ringside {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FilesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ =
+        fs::temp_directory_path() / ("ringside-files-" + std::to_string(::getpid()) + "-" +
+                                     testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::size_t entries() const {
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+
+  fs::path folder_;
+};
+
+Error error_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error(ErrorKind::kDevice, "no error was thrown");
+}
+
+TEST_F(FilesTest, WritesReplacesAndReadsAnyBytes) {
+  std::string bytes(200'000, '\0');
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 7);
+  write_whole_file(path("a"), "old");
+  write_whole_file(path("a"), bytes);
+  EXPECT_EQ(read_whole_file(path("a")), bytes);
+  write_whole_file(path("empty"), "");
+  EXPECT_EQ(read_whole_file(path("empty")), "");
+  EXPECT_EQ(entries(), 2u) << "a partial file was left";
+}
+
+TEST_F(FilesTest, KeepsTheUsersPermissionsAndLinks) {
+  const mode_t before = ::umask(027);
+  write_whole_file(path("target"), "1");
+  ::umask(before);
+  struct stat status {};
+  ASSERT_EQ(::stat(path("target").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0640u);
+  fs::create_symlink("target", path("link"));
+  write_whole_file(path("link"), "2");
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(read_whole_file(path("target")), "2");
+}
+
+TEST_F(FilesTest, AFullDiskIsAnErrorAndTheDeviceStays) {
+  const Error error = error_of([] { write_whole_file("/dev/full", "text"); });
+  EXPECT_EQ(error.kind(), ErrorKind::kIo);
+  EXPECT_STREQ(error.what(), "cannot write /dev/full: No space left on device");
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+}
+
+TEST_F(FilesTest, SaysWhichPathCannotBeWritten) {
+  EXPECT_EQ(error_of([&] { write_whole_file(path("no/such/x"), "1"); }).kind(), ErrorKind::kIo);
+  EXPECT_EQ(error_of([&] { write_whole_file(folder_.string(), "1"); }).kind(), ErrorKind::kIo);
+  EXPECT_EQ(error_of([&] { write_whole_file("", "1"); }).kind(), ErrorKind::kIo);
+  EXPECT_EQ(entries(), 0u);
+}
+
+TEST_F(FilesTest, AMissingInputIsBadInput) {
+  const Error error = error_of([&] { read_whole_file(path("missing")); });
+  EXPECT_EQ(error.kind(), ErrorKind::kInvalidInput);
+  EXPECT_EQ(std::string(error.what()),
+            "cannot read " + path("missing") + ": No such file or directory");
+  EXPECT_EQ(error_of([&] { read_whole_file(folder_.string()); }).kind(), ErrorKind::kInvalidInput);
+}
+
+TEST_F(FilesTest, MakesDirectories) {
+  make_directory(path("a/b/c"));
+  make_directory(path("a/b/c"));
+  EXPECT_TRUE(fs::is_directory(path("a/b/c")));
+  write_whole_file(path("file"), "");
+  EXPECT_EQ(error_of([&] { make_directory(path("file")); }).kind(), ErrorKind::kIo);
+  EXPECT_EQ(error_of([&] { make_directory(path("file/below")); }).kind(), ErrorKind::kIo);
+  EXPECT_EQ(error_of([] { make_directory(""); }).kind(), ErrorKind::kIo);
+}
+
+}  // namespace
+}  // namespace ringside
