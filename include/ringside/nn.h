@@ -33,6 +33,8 @@ class Generator {
   std::vector<double> randn(std::size_t n, DType dtype);
 
  private:
+  double next_normal();
+
   std::mt19937 engine_;
   double cached_normal_ = 0;
   bool has_cached_normal_ = false;
