@@ -29,7 +29,7 @@ const std::vector<std::pair<std::string, Rooms>> kMayInclude = {
     {"tensor", {"core", "device"}},
     {"nn", {"core", "device", "tensor"}},
     {"optim", {"core", "device", "tensor", "nn"}},
-    {"data", {"core", "device", "tensor"}},
+    {"data", {"core", "device", "tensor", "nn"}},
     {"comm", {"core", "device", "schedule"}},
     {"parallel", {"core", "device", "schedule", "trace", "tensor", "nn", "optim", "data", "comm"}},
     {"machine", {"core"}},
