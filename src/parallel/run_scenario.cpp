@@ -1,0 +1,184 @@
+// From a Scenario to a finished run: data, world, model, strategy, training loop, report.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "parallel/trainer.h"
+#include "ringside/error.h"
+#include "ringside/world.h"
+
+namespace ringside {
+namespace {
+
+TrainingPlan make_plan(const Scenario& scenario, const TrainTest& data, Recorder* recorder,
+                       const RunObserver& observer, int replicas,
+                       std::chrono::steady_clock::time_point started) {
+  const std::int64_t samples = (data.train.size() + replicas - 1) / replicas;
+  const std::int64_t batches = (samples + scenario.batch_size - 1) / scenario.batch_size;
+  int epochs = scenario.epochs.value_or(1);
+  int total_steps = static_cast<int>(batches) * epochs;
+  if (scenario.steps) {
+    total_steps = *scenario.steps;
+    epochs = batches > 0 ? static_cast<int>((total_steps + batches - 1) / batches) : 0;
+  }
+  return {scenario, data, recorder, observer, replicas, batches, epochs, total_steps, started};
+}
+
+OptimizerFactory optimizer_factory(const Scenario& scenario) {
+  SgdOptions options;
+  options.lr = scenario.lr;
+  options.momentum = scenario.momentum;
+  options.weight_decay = scenario.weight_decay;
+  options.nesterov = scenario.nesterov;
+  return [name = scenario.optimizer, options](std::vector<NamedTensor> parameters) {
+    return make_optimizer(name, std::move(parameters), options);
+  };
+}
+
+std::shared_ptr<Module> build_model(const Scenario& scenario, const TrainTest& data,
+                                    Device& device) {
+  Generator generator(scenario.seed);
+  return make_model(scenario.model, {device, scenario.dtype, generator}, data.train.sample_shape,
+                    data.train.classes);
+}
+
+Tensor training_loss(const Tensor& output, const Tensor& targets) {
+  return cross_entropy(output, targets);
+}
+
+/// single and dp: this thread drives every device.
+TrainingResult train_driven(World& world, const TrainingPlan& plan) {
+  const Scenario& scenario = plan.scenario;
+  TrainingResult result;
+  world.drive([&] {
+    std::unique_ptr<Strategy> strategy;
+    std::vector<Device*> devices;
+    for (const int rank : world.local_ranks()) devices.push_back(&world.device(rank));
+    const int home = scenario.device_ids.empty() ? 0 : scenario.device_ids.front();
+    if (home >= world.size()) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("device id {}: the run has devices 0 to {}", home, world.size() - 1),
+                  "raise --devices or name other --device-ids");
+    }
+    std::shared_ptr<Module> module = build_model(scenario, plan.data, world.device(home));
+    if (scenario.strategy == "single") {
+      strategy =
+          make_single(std::move(module), world, home, {training_loss, optimizer_factory(scenario)});
+    } else {
+      DataParallelOptions options;
+      options.device_ids = scenario.device_ids;
+      options.output_device = scenario.output_device.value_or(-1);
+      options.chunk_sizes = scenario.chunk_sizes;
+      options.algorithm = scenario.algorithm;
+      options.loss = training_loss;
+      options.optimizer = optimizer_factory(scenario);
+      strategy = make_data_parallel(std::move(module), world, options);
+    }
+    result = Trainer(plan, *strategy, devices, nullptr).run();
+  });
+  return result;
+}
+
+DdpOptions ddp_options(const Scenario& scenario) {
+  constexpr double kMiB = 1024 * 1024;
+  DdpOptions options;
+  options.bucket_cap_bytes = static_cast<std::size_t>(scenario.bucket_cap_mb * kMiB);
+  options.first_bucket_bytes = static_cast<std::size_t>(scenario.first_bucket_mb * kMiB);
+  options.broadcast_buffers = scenario.broadcast_buffers;
+  options.algorithm = scenario.algorithm;
+  options.loss = training_loss;
+  options.optimizer = optimizer_factory(scenario);
+  return options;
+}
+
+/// ddp: one thread (or process) per rank. Returns the results of the local ranks.
+std::vector<TrainingResult> train_ranks(World& world, const TrainingPlan& plan) {
+  std::vector<TrainingResult> results(static_cast<std::size_t>(world.size()));
+  world.run([&](Rank& rank) {
+    rank.communicator.set_defaults(
+        {Algorithm::kAutomatic, plan.scenario.direction, plan.scenario.border});
+    const std::unique_ptr<Strategy> strategy = make_ddp(
+        build_model(plan.scenario, plan.data, rank.device), rank, ddp_options(plan.scenario));
+    results[static_cast<std::size_t>(rank.rank)] =
+        Trainer(plan, *strategy, {&rank.device}, &rank).run();
+  });
+  std::vector<TrainingResult> local;
+  for (const int rank : world.local_ranks()) {
+    local.push_back(std::move(results[static_cast<std::size_t>(rank)]));
+  }
+  return local;
+}
+
+TraceRun describe_run(const Scenario& scenario, const World& world, const TrainingResult& result) {
+  TraceRun run;
+  run.strategy = scenario.strategy;
+  run.backend = scenario.backend;
+  run.model = scenario.model;
+  run.data = scenario.data;
+  run.devices = world.size();
+  run.device_ids = scenario.device_ids;
+  if (scenario.strategy != "ddp" && run.device_ids.empty()) {
+    for (int id = 0; id < world.size(); ++id) run.device_ids.push_back(id);
+  }
+  run.output_device =
+      scenario.output_device.value_or(run.device_ids.empty() ? 0 : run.device_ids.front());
+  run.batch_size = scenario.batch_size;
+  run.dtype = scenario.dtype;
+  run.parameters = result.parameters;
+  run.parameter_bytes = result.parameter_bytes;
+  run.buckets = result.buckets;
+  return run;
+}
+
+}  // namespace
+
+RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_options, Trace* trace,
+                       const RunObserver& observer) {
+  const auto started = std::chrono::steady_clock::now();
+  scenario.validate();
+  const TrainTest data = load_dataset(scenario.data, scenario.seed);
+  std::unique_ptr<Recorder> recorder;
+  if (trace) recorder = std::make_unique<Recorder>(trace_options);
+
+  WorldOptions world_options;
+  world_options.size = scenario.strategy == "single" ? 1 : scenario.devices;
+  world_options.memory_capacity = scenario.memory;
+  world_options.workers = scenario.sim_workers;
+  world_options.stepwise_collectives = scenario.stepwise;
+  world_options.listener = recorder.get();
+  const std::unique_ptr<World> world = open_world(scenario.backend, world_options);
+
+  const bool ranks = scenario.strategy == "ddp";
+  const TrainingPlan plan =
+      make_plan(scenario, data, recorder.get(), observer, ranks ? world->size() : 1, started);
+  std::vector<TrainingResult> results;
+  if (ranks) {
+    results = train_ranks(*world, plan);
+  } else {
+    results.push_back(train_driven(*world, plan));
+  }
+
+  RunReport report;
+  const TrainingResult& first = results.front();
+  report.scenario = scenario;
+  report.primary = world->local_ranks().front() == 0;
+  report.epochs = first.epochs;
+  report.step_losses = first.step_losses;
+  report.steps = first.steps;
+  report.checksum = first.checksum;
+  for (const TrainingResult& result : results) report.rank_checksums.push_back(result.checksum);
+  for (const int rank : world->local_ranks()) {
+    report.memory.push_back(world->device(rank).memory());
+  }
+  report.parameters = first.parameters;
+  report.parameter_bytes = first.parameter_bytes;
+  report.first_step_seconds = first.first_step_seconds;
+  report.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  if (trace) *trace = recorder->take(describe_run(scenario, *world, first));
+  return report;
+}
+
+}  // namespace ringside

@@ -1,0 +1,272 @@
+#include "parallel/trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <thread>
+
+#include "parallel/exchange.h"
+#include "ringside/error.h"
+
+namespace ringside {
+namespace {
+
+/// Metrics and evaluation are not part of the training step: the recorder does not hear of them.
+class Unrecorded {
+ public:
+  explicit Unrecorded(const std::vector<Device*>& devices) {
+    for (Device* device : devices) {
+      before_.push_back({device, device->listener()});
+      device->set_listener(nullptr);
+    }
+  }
+  ~Unrecorded() {
+    for (const auto& [device, listener] : before_) device->set_listener(listener);
+  }
+  Unrecorded(const Unrecorded&) = delete;
+  Unrecorded& operator=(const Unrecorded&) = delete;
+
+ private:
+  std::vector<std::pair<Device*, OpListener*>> before_;
+};
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// FNV-1a over the values of all parameters and buffers.
+std::string checksum_of(const std::vector<NamedTensor>& state) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const NamedTensor& entry : state) {
+    for (const double value : host_values(entry.tensor)) {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, &value, sizeof bits);
+      for (int byte = 0; byte < 8; ++byte) {
+        hash = (hash ^ ((bits >> (8 * byte)) & 0xff)) * 0x100000001b3ULL;
+      }
+    }
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+constexpr std::int64_t kEvaluationBatch = 256;
+
+}  // namespace
+
+Trainer::Trainer(const TrainingPlan& plan, Strategy& strategy, const std::vector<Device*>& devices,
+                 Rank* rank)
+    : plan_(plan), strategy_(strategy), devices_(devices), rank_(rank) {
+  result_.step_losses.resize(static_cast<std::size_t>(plan.total_steps), 0);
+}
+
+TrainingResult Trainer::run() {
+  for (int epoch = 0; epoch < plan_.epochs; ++epoch) {
+    const auto begin = std::chrono::steady_clock::now();
+    if (!run_epoch(epoch)) break;
+    finish_epoch(epoch, seconds_since(begin));
+  }
+  const Unrecorded unrecorded(devices_);
+  result_.steps = step_;
+  result_.step_losses = summed_over_ranks(result_.step_losses);
+  for (double& loss : result_.step_losses) loss /= plan_.replicas;
+  result_.step_losses.resize(static_cast<std::size_t>(step_));
+  result_.buckets = strategy_.buckets();
+  for (const NamedTensor& entry : strategy_.module().named_parameters()) {
+    result_.parameters += static_cast<std::size_t>(entry.tensor.numel());
+    result_.parameter_bytes += entry.tensor.bytes();
+  }
+  result_.checksum = checksum_of(strategy_.state_dict());
+  return std::move(result_);
+}
+
+bool Trainer::run_epoch(int epoch) {
+  const Scenario& scenario = plan_.scenario;
+  SamplerOptions sampling;
+  sampling.shuffle = scenario.shuffle;
+  sampling.seed = scenario.seed;
+  LoaderOptions loading;
+  loading.batch_size = scenario.batch_size;
+  loading.workers = scenario.loader_workers;
+  loading.pin_memory = scenario.pin_memory;
+  loading.non_blocking = scenario.non_blocking;
+  loading.dtype = scenario.dtype;
+  const std::unique_ptr<Loader> loader = make_loader(
+      plan_.data.train,
+      distributed_sampler(plan_.data.train.size(), plan_.replicas, own_rank(), epoch, sampling),
+      strategy_.input_device(), loading);
+  epoch_loss_ = 0;
+  epoch_rows_ = 0;
+  Batch batch;
+  for (std::int64_t left = loader->batches() - batches_left_out(); left > 0; --left) {
+    if (step_ == plan_.total_steps) break;
+    if (stops_here()) return false;
+    for (Device* device : devices_) device->context().step = step_;
+    if (!loader->next(batch)) break;
+    run_step(batch);
+    for (Device* device : devices_) device->context().step = -1;
+  }
+  return true;
+}
+
+void Trainer::run_step(const Batch& batch) {
+  const StepDirectives directives = apply_events();
+  const StepResult step = strategy_.train_step(batch, step_, directives);
+  const double loss = host_value(step.loss, 0);
+  if (!std::isfinite(loss)) {
+    throw Error(ErrorKind::kNotFinite,
+                fmt::format("step {}: the loss is {}: training has diverged", step_, loss),
+                fmt::format("try a smaller --lr than {}", plan_.scenario.lr));
+  }
+  if (plan_.recorder) {
+    for (const Device* device : devices_) plan_.recorder->note_memory(*device);
+  }
+  if (step_ == 0) result_.first_step_seconds = seconds_since(plan_.started);
+  result_.step_losses[static_cast<std::size_t>(step_)] = loss;
+  epoch_loss_ += loss * static_cast<double>(step.rows);
+  epoch_rows_ += static_cast<double>(step.rows);
+  ++step_;
+  if (own_rank() == 0 && plan_.observer.step) plan_.observer.step(step_, plan_.total_steps, loss);
+}
+
+// ---------------------------------------------------------------- events
+
+StepDirectives Trainer::apply_events() {
+  StepDirectives directives;
+  for (const ScenarioEvent& event : plan_.scenario.events) {
+    if (event.rank == own_rank() && event.step == step_) apply(event, directives);
+  }
+  return directives;
+}
+
+void Trainer::apply(const ScenarioEvent& event, StepDirectives& directives) {
+  switch (event.kind) {
+    case ScenarioEvent::Kind::kPerturb: {
+      const Tensor parameter = parameter_named(event.parameter);
+      Tensor first = Tensor::view(parameter.device(), parameter.buffer(), parameter.array().offset,
+                                  Shape{1}, parameter.dtype(), parameter.name());
+      fill_in_place(first, host_value(first, 0) + event.amount);
+      break;
+    }
+    case ScenarioEvent::Kind::kFreeze:
+      parameter_named(event.parameter).set_requires_grad(false);
+      break;
+    case ScenarioEvent::Kind::kSlow:
+      std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(event.amount));
+      break;
+    case ScenarioEvent::Kind::kOtherCollective: {
+      const Tensor one = Tensor::full(rank_->device, Shape{rank_->communicator.size()},
+                                      DType::kFloat32, 1, MemoryKind::kWorkspace, "other");
+      CollectiveCall call;
+      call.operation = event.operation;
+      call.count = event.operation == Operation::kBarrier ? 0 : 1;
+      call.send = has_blocks(event.operation) && event.operation != Operation::kReduceScatter &&
+                          event.operation != Operation::kScatter
+                      ? one.array().slice(static_cast<std::size_t>(own_rank()), 1)
+                      : one.array();
+      call.recv = call.send;
+      enqueue_collective(*rank_, std::move(call)).wait(rank_->device.compute());
+      break;
+    }
+    case ScenarioEvent::Kind::kReplace: {
+      const Tensor old = parameter_named(event.parameter);
+      Tensor fresh = Tensor::full(old.device(), old.shape(), old.dtype(), 0,
+                                  MemoryKind::kParameters, old.name());
+      fresh.set_requires_grad(true);
+      strategy_.module().replace_tensor(event.parameter, fresh);
+      break;
+    }
+    case ScenarioEvent::Kind::kBypass:
+      directives.bypass = true;
+      break;
+    case ScenarioEvent::Kind::kNoSync:
+      directives.no_sync = true;
+      break;
+    case ScenarioEvent::Kind::kExtraForward:
+      ++directives.extra_forwards;
+      break;
+    case ScenarioEvent::Kind::kStop:
+    case ScenarioEvent::Kind::kFewerBatches:
+      break;  // stops_here(), batches_left_out()
+  }
+}
+
+bool Trainer::stops_here() const {
+  const auto& events = plan_.scenario.events;
+  return std::any_of(events.begin(), events.end(), [&](const ScenarioEvent& event) {
+    return event.kind == ScenarioEvent::Kind::kStop && event.rank == own_rank() &&
+           event.step == step_;
+  });
+}
+
+std::int64_t Trainer::batches_left_out() const {
+  const auto& events = plan_.scenario.events;
+  return std::accumulate(
+      events.begin(), events.end(), std::int64_t{0}, [&](std::int64_t sum, const auto& event) {
+        const bool applies =
+            event.kind == ScenarioEvent::Kind::kFewerBatches && event.rank == own_rank();
+        return applies ? sum + static_cast<std::int64_t>(event.amount) : sum;
+      });
+}
+
+Tensor Trainer::parameter_named(const std::string& name) const {
+  std::string names;
+  for (const NamedTensor& entry : strategy_.module().named_parameters()) {
+    if (entry.name == name) return entry.tensor;
+    names += (names.empty() ? "" : ", ") + entry.name;
+  }
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("event at step {}: there is no parameter '{}'; the model has {}", step_,
+                          name, names));
+}
+
+// ---------------------------------------------------------------- metrics
+
+std::vector<double> Trainer::summed_over_ranks(const std::vector<double>& own) {
+  return rank_ && !own.empty() ? sum_of_all(*rank_, own) : own;
+}
+
+void Trainer::finish_epoch(int epoch, double seconds) {
+  const Unrecorded unrecorded(devices_);
+  const std::vector<double> sums = summed_over_ranks({epoch_loss_, epoch_rows_});
+  if (sums[1] == 0 && plan_.total_steps > 0 && step_ == plan_.total_steps) return;
+  EpochReport report;
+  report.epoch = epoch;
+  report.loss = sums[1] > 0 ? sums[0] / sums[1] : 0;
+  report.seconds = seconds;
+  if (own_rank() == 0 && devices_.front()->executes()) evaluate(report);
+  result_.epochs.push_back(report);
+  if (own_rank() == 0 && plan_.observer.epoch) plan_.observer.epoch(report);
+}
+
+void Trainer::evaluate(EpochReport& report) {
+  const Dataset& test = plan_.data.test;
+  if (test.size() == 0) return;
+  std::vector<std::int64_t> indices(static_cast<std::size_t>(test.size()));
+  std::iota(indices.begin(), indices.end(), 0);
+  LoaderOptions loading;
+  loading.batch_size = kEvaluationBatch;
+  loading.dtype = plan_.scenario.dtype;
+  const std::unique_ptr<Loader> loader =
+      make_loader(test, indices, strategy_.input_device(), loading);
+  double loss = 0;
+  double correct = 0;
+  Batch batch;
+  while (loader->next(batch)) {
+    const Tensor output = strategy_.evaluate(batch);
+    const Tensor targets =
+        &output.device() == &batch.targets.device()
+            ? batch.targets
+            : Tensor::from_host(output.device(), batch.targets.shape(), DType::kInt64,
+                                host_values(batch.targets), MemoryKind::kInputs, "targets");
+    loss +=
+        host_value(cross_entropy(output.detach(), targets), 0) * static_cast<double>(batch.rows());
+    correct += host_value(count_correct(output, targets), 0);
+  }
+  report.test_loss = loss / static_cast<double>(test.size());
+  report.test_accuracy = correct / static_cast<double>(test.size());
+}
+
+}  // namespace ringside
