@@ -228,12 +228,15 @@ class Event {
   virtual void synchronize() = 0;
   /// The last recorded op before the event; kNoOp if none.
   OpId op() const { return op_; }
+  /// The stream that it was recorded on; null for an event that is completed by hand (Latch).
+  const Stream* stream() const { return stream_; }
 
  protected:
-  explicit Event(OpId op) : op_(op) {}
+  explicit Event(OpId op, const Stream* stream = nullptr) : op_(op), stream_(stream) {}
 
  private:
   OpId op_;
+  const Stream* stream_;
 };
 
 /// An in-order asynchronous queue of a device.
@@ -270,6 +273,9 @@ class Stream {
 
  protected:
   virtual void enqueue_wait(const std::shared_ptr<Event>& event) = 0;
+  /// What submit calls: a stream that reports asynchronous errors keeps the op's name for the
+  /// message. Unless overridden the same as enqueue.
+  virtual void enqueue_op(const OpInfo& info, Launch launch);
 
  private:
   OpId last_op_ = kNoOp;
