@@ -70,7 +70,8 @@ Algorithm parse_algorithm(std::string_view name);
 /// Where the ring cuts a buffer of `elements` into one chunk per rank.
 enum class Border : std::uint8_t {
   kNccl,  ///< chunk = ceil(elements / n) rounded up to 16 bytes; the last chunks are short or empty
-  /// two segments of ceil(elements / 2n) per rank; the last are short or empty [gloo/allreduce.cc]
+  /// two segments of ceil(elements / 2n) per rank, more above 1 MiB a segment; the last are short
+  /// or empty [gloo/allreduce.cc]
   kGloo,
   kEven  ///< the first (elements mod n) chunks have one element more
 };
@@ -96,7 +97,8 @@ struct Message {
   int destination = 0;
   Range range;  ///< of the full buffer, the same on both sides
   Action action = Action::kCopy;
-  int chunk = -1;  ///< number of the chunk or block, for people; -1 = the whole buffer
+  /// number of the chunk, block or piece, for people; -1 = the whole buffer or several blocks
+  int chunk = -1;
   bool operator==(const Message&) const = default;
 };
 
@@ -152,8 +154,10 @@ ScheduleCost count_cost(const Schedule& schedule);
 
 /// Proves by symbolic execution that every element of every result holds every contribution exactly
 /// once, that no message leaves the buffer, and that no rank sends or receives twice in a round
-/// unless the algorithm is a star. Returns the first violation in words ("rank 2, element 5:
-/// contribution of rank 1 counted twice"), or an empty string.
+/// unless the algorithm is a star (or a tree's blocks wrap around the end of the buffer: two
+/// messages to one rank). Of a barrier: that every rank has heard of every other. Returns the first
+/// violation in words ("rank 2, element 5: contribution of rank 1 counted twice"), or an empty
+/// string.
 std::string check_schedule(const Schedule& schedule);
 
 /// What the trace keeps of a collective, send or recv: one op per rank; messages follow by
@@ -162,7 +166,8 @@ struct CollectiveInfo {
   ScheduleRequest request;
   ReduceOp op = ReduceOp::kSum;
   std::int64_t communicator = 0;  ///< 0 = the world; a number per split
-  /// the n-th collective of its communicator; sends and recvs count per pair
+  /// the n-th collective of its communicator, the first is 1; sends and recvs count per ordered
+  /// pair
   std::int64_t sequence = 0;
   int rank = 0;                      ///< in the communicator
   std::span<const int> world_ranks;  ///< world rank of each rank of the communicator; borrowed

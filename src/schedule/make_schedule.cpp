@@ -1,0 +1,203 @@
+// From a request to its schedule: checks, the algorithm that is taken, and how operations without
+// an algorithm of their own are put together from those that have one.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "ringside/error.h"
+#include "schedule/borders.h"
+#include "schedule/chain.h"
+#include "schedule/ring.h"
+#include "schedule/star.h"
+#include "schedule/tree.h"
+
+namespace ringside {
+namespace {
+
+using schedule::ring_chunks;
+
+// The first is what kAutomatic stands for.
+constexpr std::array kRingFirst{Algorithm::kRing, Algorithm::kStar, Algorithm::kTree};
+constexpr std::array kWithoutRing{Algorithm::kStar, Algorithm::kTree};
+constexpr std::array kDirect{Algorithm::kStar};
+
+[[noreturn]] void refuse(const ScheduleRequest& request, const std::string& why) {
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("{}: {}", to_string(request.operation), why));
+}
+
+void check_rank(const ScheduleRequest& request, std::string_view what, int rank) {
+  if (rank < 0 || rank >= request.ranks) {
+    refuse(request, fmt::format("{} {}: must be in [0, {}]", what, rank, request.ranks - 1));
+  }
+}
+
+Algorithm choose_algorithm(const ScheduleRequest& request) {
+  const std::span<const Algorithm> known = algorithms_for(request.operation);
+  if (request.algorithm == Algorithm::kAutomatic) return known.front();
+  std::vector<std::string_view> names;
+  for (const Algorithm algorithm : known) {
+    if (algorithm == request.algorithm) return algorithm;
+    names.push_back(to_string(algorithm));
+  }
+  refuse(request, fmt::format("algorithm {}: must be one of {}", to_string(request.algorithm),
+                              fmt::join(names, ", ")));
+}
+
+void check_request(const ScheduleRequest& request) {
+  if (request.ranks < 1)
+    refuse(request, fmt::format("{} ranks: must be at least 1", request.ranks));
+  const bool pair = request.operation == Operation::kSend || request.operation == Operation::kRecv;
+  if (has_root(request.operation) || pair)
+    check_rank(request, pair ? "source" : "root", request.root);
+  if (pair) check_rank(request, "peer", request.peer);
+  if (request.pieces < 1) {
+    refuse(request, fmt::format("{} pieces: must be at least 1", request.pieces));
+  }
+  if (request.counts.empty()) return;
+  if (request.operation != Operation::kGather && request.operation != Operation::kScatter) {
+    refuse(request, "counts per rank: only gather and scatter take them");
+  }
+  if (request.counts.size() != static_cast<std::size_t>(request.ranks)) {
+    refuse(request, fmt::format("{} counts for {} ranks: one per rank is needed",
+                                request.counts.size(), request.ranks));
+  }
+}
+
+// Adds without overflow, so that a hostile count is an error and not a wrong size.
+std::size_t add_count(const ScheduleRequest& request, std::size_t sum, std::size_t count) {
+  if (count > std::numeric_limits<std::size_t>::max() / 16 - sum) {
+    refuse(request, fmt::format("count {}: more elements than can be counted", count));
+  }
+  return sum + count;
+}
+
+std::vector<Range> make_blocks(const ScheduleRequest& request) {
+  std::vector<Range> blocks;
+  std::size_t begin = 0;
+  for (int rank = 0; rank < request.ranks; ++rank) {
+    const std::size_t count =
+        request.counts.empty() ? request.count : request.counts[static_cast<std::size_t>(rank)];
+    const std::size_t end = add_count(request, begin, count);
+    blocks.push_back({begin, end});
+    begin = end;
+  }
+  return blocks;
+}
+
+std::vector<Round> in_sequence(std::vector<Round> first, std::vector<Round> second) {
+  first.insert(first.end(), std::make_move_iterator(second.begin()),
+               std::make_move_iterator(second.end()));
+  return first;
+}
+
+std::vector<Round> ring_rounds(const Schedule& schedule) {
+  const ScheduleRequest& request = schedule.request;
+  const Range buffer{0, schedule.elements};
+  switch (request.operation) {
+    case Operation::kBroadcast:
+      return schedule::chain_broadcast(request.ranks, request.root, buffer, request.pieces,
+                                       request.direction);
+    case Operation::kReduce:
+      return schedule::chain_reduce(request.ranks, request.root, buffer, request.pieces,
+                                    request.direction);
+    case Operation::kAllGather:
+      return schedule::ring_all_gather(schedule.blocks, request.direction);
+    case Operation::kReduceScatter:
+      return schedule::ring_reduce_scatter(schedule.blocks, request.direction);
+    default: {  // all-reduce, and barrier as an all-reduce of nothing
+      const auto chunks =
+          ring_chunks(schedule.elements, request.ranks, request.border, request.dtype);
+      return in_sequence(schedule::ring_reduce_scatter(chunks, request.direction),
+                         schedule::ring_all_gather(chunks, request.direction));
+    }
+  }
+}
+
+// Star and tree know the four operations with a root; the others are two of those through rank 0.
+struct RootedOperations {
+  std::vector<Round> (*broadcast)(int ranks, int root, Range buffer);
+  std::vector<Round> (*reduce)(int ranks, int root, Range buffer);
+  std::vector<Round> (*scatter)(std::span<const Range> blocks, int root);
+  std::vector<Round> (*gather)(std::span<const Range> blocks, int root);
+};
+constexpr RootedOperations kStarOperations{schedule::star_broadcast, schedule::star_reduce,
+                                           schedule::star_scatter, schedule::star_gather};
+constexpr RootedOperations kTreeOperations{schedule::tree_broadcast, schedule::tree_reduce,
+                                           schedule::tree_scatter, schedule::tree_gather};
+
+std::vector<Round> rooted_rounds(const RootedOperations& star_or_tree, const Schedule& schedule) {
+  const int ranks = schedule.request.ranks;
+  const int root = schedule.request.root;
+  const Range buffer{0, schedule.elements};
+  switch (schedule.request.operation) {
+    case Operation::kBroadcast:
+      return star_or_tree.broadcast(ranks, root, buffer);
+    case Operation::kReduce:
+      return star_or_tree.reduce(ranks, root, buffer);
+    case Operation::kScatter:
+      return star_or_tree.scatter(schedule.blocks, root);
+    case Operation::kGather:
+      return star_or_tree.gather(schedule.blocks, root);
+    case Operation::kAllGather:
+      return in_sequence(star_or_tree.gather(schedule.blocks, 0),
+                         star_or_tree.broadcast(ranks, 0, buffer));
+    case Operation::kReduceScatter:
+      return in_sequence(star_or_tree.reduce(ranks, 0, buffer),
+                         star_or_tree.scatter(schedule.blocks, 0));
+    default:  // all-reduce, and barrier as an all-reduce of nothing
+      return in_sequence(star_or_tree.reduce(ranks, 0, buffer),
+                         star_or_tree.broadcast(ranks, 0, buffer));
+  }
+}
+
+std::vector<Round> make_rounds(const Schedule& schedule) {
+  const ScheduleRequest& request = schedule.request;
+  if (request.operation == Operation::kSend || request.operation == Operation::kRecv) {
+    return {{{request.root, request.peer, {0, schedule.elements}, Action::kCopy, -1}}};
+  }
+  switch (request.algorithm) {
+    case Algorithm::kStar:
+      return rooted_rounds(kStarOperations, schedule);
+    case Algorithm::kTree:
+      return rooted_rounds(kTreeOperations, schedule);
+    default:
+      return ring_rounds(schedule);
+  }
+}
+
+}  // namespace
+
+std::span<const Algorithm> algorithms_for(Operation operation) {
+  switch (operation) {
+    case Operation::kScatter:
+    case Operation::kGather:
+      return kWithoutRing;
+    case Operation::kSend:
+    case Operation::kRecv:
+      return kDirect;
+    default:
+      return kRingFirst;
+  }
+}
+
+Schedule make_schedule(const ScheduleRequest& request) {
+  check_request(request);
+  Schedule result;
+  result.request = request;
+  result.request.algorithm = choose_algorithm(request);
+  if (has_blocks(request.operation)) {
+    result.blocks = make_blocks(request);
+    result.elements = result.blocks.back().end;
+  } else if (request.operation != Operation::kBarrier) {
+    result.elements = add_count(request, 0, request.count);
+  }
+  result.rounds = make_rounds(result);
+  return result;
+}
+
+}  // namespace ringside

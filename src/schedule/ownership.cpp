@@ -1,0 +1,48 @@
+#include "schedule/ownership.h"
+
+namespace ringside::schedule {
+
+Range input_range(const Schedule& schedule, int rank) {
+  const bool is_root = rank == schedule.request.root;
+  const Range all{0, schedule.elements};
+  switch (schedule.request.operation) {
+    case Operation::kAllGather:
+    case Operation::kGather:
+      return schedule.blocks[static_cast<std::size_t>(rank)];
+    case Operation::kBroadcast:
+    case Operation::kScatter:
+    case Operation::kSend:
+    case Operation::kRecv:
+      return is_root ? all : Range{};
+    case Operation::kReduce:
+    case Operation::kAllReduce:
+    case Operation::kReduceScatter:
+    case Operation::kBarrier:
+      break;
+  }
+  return all;
+}
+
+Range output_range(const Schedule& schedule, int rank) {
+  const bool is_root = rank == schedule.request.root;
+  const Range all{0, schedule.elements};
+  switch (schedule.request.operation) {
+    case Operation::kScatter:
+    case Operation::kReduceScatter:
+      return schedule.blocks[static_cast<std::size_t>(rank)];
+    case Operation::kReduce:
+    case Operation::kGather:
+      return is_root ? all : Range{};
+    case Operation::kSend:
+    case Operation::kRecv:
+      return rank == schedule.request.peer ? all : Range{};
+    case Operation::kBroadcast:
+    case Operation::kAllReduce:
+    case Operation::kAllGather:
+    case Operation::kBarrier:
+      break;
+  }
+  return all;
+}
+
+}  // namespace ringside::schedule
