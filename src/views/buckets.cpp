@@ -1,0 +1,48 @@
+#include "views/buckets.h"
+
+#include <algorithm>
+
+#include "views/step_facts.h"
+
+namespace ringside {
+
+std::vector<StepBucket> buckets_of(const Trace& trace, int step) {
+  std::vector<StepBucket> buckets;
+  int first_rank = -1;
+  for (const TraceOp& op : trace.ops) {
+    if (op.step != step || op.bucket < 0) continue;
+    const auto number = static_cast<std::size_t>(op.bucket);
+    if (op.kind == OpKind::kCollective && op.collective) {
+      if (buckets.size() <= number) buckets.resize(number + 1);
+      buckets[number].ops.push_back(&op);
+      buckets[number].bytes =
+          op.collective->request.count * size_of(op.collective->request.dtype);
+    } else if (op.phase == Phase::kBackward && !op.label.empty()) {
+      // One rank's copies into the bucket name its parameters.
+      if (first_rank < 0) first_rank = op.rank;
+      if (op.rank != first_rank) continue;
+      if (buckets.size() <= number) buckets.resize(number + 1);
+      buckets[number].parameters.push_back(op.label);
+    }
+  }
+  std::erase_if(buckets, [](const StepBucket& bucket) { return bucket.ops.empty(); });
+  for (std::size_t i = 0; i < buckets.size() && i < trace.run.buckets.size(); ++i) {
+    const TraceRun::Bucket& known = trace.run.buckets[i];
+    if (buckets[i].parameters.empty() && known.bytes == buckets[i].bytes) {
+      buckets[i].parameters = known.parameters;
+    }
+  }
+  return buckets;
+}
+
+std::vector<int> bucket_of_backward(const std::vector<const TraceOp*>& ops) {
+  std::vector<int> buckets(ops.size(), -1);
+  int next = -1;
+  for (std::size_t i = ops.size(); i-- > 0;) {
+    if (ops[i]->bucket >= 0) next = ops[i]->bucket;
+    buckets[i] = next;
+  }
+  return buckets;
+}
+
+}  // namespace ringside

@@ -1,0 +1,26 @@
+// DDP's buckets as one step used them, from the step's ops.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "ringside/trace.h"
+
+namespace ringside {
+
+struct StepBucket {
+  std::size_t bytes = 0;
+  std::vector<std::string> parameters;  ///< in the order in which their gradients got ready
+  std::vector<const TraceOp*> ops;      ///< its all-reduce, one op per rank
+};
+
+/// In the order of their numbers. The step's own ops tell, because the buckets of the first step
+/// are not those of the second; TraceRun::buckets gives the names where ops have none.
+std::vector<StepBucket> buckets_of(const Trace& trace, int step);
+
+/// The bucket that a backward op of `rank` works for: its own, or that of the next op which has one.
+/// Same order as `ops`; -1 where none follows.
+std::vector<int> bucket_of_backward(const std::vector<const TraceOp*>& ops);
+
+}  // namespace ringside

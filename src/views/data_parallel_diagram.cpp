@@ -1,0 +1,256 @@
+// DataParallel's step: the batch is scattered from home, the parameters are broadcast, outputs and
+// gradients come back; the other devices wait while home computes the loss and updates.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "views/step_diagram.h"
+#include "views/text.h"
+
+namespace ringside {
+namespace {
+
+class DataParallelDiagram {
+ public:
+  DataParallelDiagram(const Trace& trace, int step)
+      : trace_(trace), step_(step), device_(device_word(trace)) {
+    ids_ = trace.run.device_ids;
+    if (ids_.empty()) {
+      for (int rank = 0; rank < trace.run.devices; ++rank) ids_.push_back(rank);
+    }
+    const PhaseFacts forward = facts(Phase::kForward);
+    for (const int rank : ids_) {
+      if (forward.is_active(rank)) workers_.push_back(rank);
+    }
+    std::sort(workers_.begin(), workers_.end());
+  }
+
+  FlowDiagram make();
+
+ private:
+  PhaseFacts facts(Phase phase) const { return facts_of_phase(trace_, step_, phase); }
+  int home() const { return ids_.front(); }
+  std::string name(int rank) const { return fmt::format("{} {}", device_, rank); }
+  bool works(int rank) const {
+    return std::find(workers_.begin(), workers_.end(), rank) != workers_.end();
+  }
+  // Chunks are numbered in the order of the device ids.
+  std::string part(std::string_view tensor, int rank) const {
+    const auto place = std::find(ids_.begin(), ids_.end(), rank);
+    return fmt::format("{}{}", tensor, subscript(static_cast<int>(place - ids_.begin())));
+  }
+
+  FlowRow row(Phase phase, const PhaseFacts& facts) const;
+  FlowBox cell(Phase phase, const PhaseFacts& facts, int rank) const;
+  FlowBox load_cell(const PhaseFacts& facts, int rank) const;
+  FlowBox loss_cell(const PhaseFacts& facts, int rank) const;
+  std::string title_of(Phase phase) const;
+  std::string remark_of(Phase phase, const PhaseFacts& facts) const;
+  std::string caption_of(Phase phase, const PhaseFacts& facts) const;
+  std::string caption(std::size_t bytes, std::size_t through_home) const;
+
+  const Trace& trace_;
+  int step_;
+  std::string device_;
+  std::vector<int> ids_;
+  std::vector<int> workers_;  // devices that got a part of the batch
+};
+
+FlowBox DataParallelDiagram::load_cell(const PhaseFacts& facts, int rank) const {
+  if (rank != home()) return {};
+  return box(BoxClass::kData,
+             fmt::format("{}\nW\u00A0 {}", tensor_text("X", largest_arrival(facts, rank)),
+                         format_bytes(trace_.run.parameter_bytes)),
+             fmt::format("load: batch and model on {}", name(rank)));
+}
+
+FlowBox DataParallelDiagram::loss_cell(const PhaseFacts& facts, int rank) const {
+  if (!facts.is_active(rank) || rank != trace_.run.output_device) return idle_box(name(rank));
+  const std::optional<double> value = scalar_result(facts, rank);
+  return box(BoxClass::kLoss,
+             value ? fmt::format("L = {}, then dY", short_number(*value)) : "L = loss(Y, T), then dY",
+             fmt::format("loss: on {}", name(rank)));
+}
+
+FlowBox DataParallelDiagram::cell(Phase phase, const PhaseFacts& facts, int rank) const {
+  const std::string tooltip = fmt::format("{}: on {}", title_of(phase), name(rank));
+  const bool is_root = facts.root() == rank;
+  const BoxClass arrived = is_root ? BoxClass::kData : BoxClass::kComm;
+  switch (phase) {
+    case Phase::kLoad:
+      return load_cell(facts, rank);
+    case Phase::kLoss:
+      return loss_cell(facts, rank);
+    case Phase::kScatterInput:
+      if (!works(rank)) return idle_box(name(rank));
+      return box(arrived,
+                 tensor_text(part("x", rank), first_read(this->facts(Phase::kForward), rank)),
+                 tooltip);
+    case Phase::kReplicate:
+      if (!works(rank)) return idle_box(name(rank));
+      return box(arrived, rank == home() ? "W (the original)" : "W (copy)", tooltip);
+    case Phase::kForward:
+      if (!works(rank)) return idle_box(name(rank));
+      return box(BoxClass::kCompute,
+                 fmt::format("{} = f({})", part("y", rank), part("x", rank)), tooltip);
+    case Phase::kGatherOutput:
+      if (!is_root) return idle_box(name(rank));
+      return box(BoxClass::kComm,
+                 tensor_text("Y", first_read(this->facts(Phase::kLoss), rank)), tooltip);
+    case Phase::kScatterGrad:
+      if (!works(rank)) return idle_box(name(rank));
+      return box(arrived, part("dy", rank), tooltip);
+    case Phase::kBackward:
+      if (!works(rank)) return idle_box(name(rank));
+      return box(BoxClass::kCompute, part("dW", rank), tooltip);
+    case Phase::kReduceGrad:
+      if (!is_root) return idle_box(name(rank));
+      return box(BoxClass::kComm, "dW = Σ dWᵢ", tooltip);
+    case Phase::kUpdate:
+      if (rank == home()) return box(BoxClass::kUpdate, "W ← W − η · dW", tooltip);
+      return idle_box(name(rank), works(rank) ? "copy is freed" : "idle");
+    default:
+      return {};
+  }
+}
+
+std::string DataParallelDiagram::title_of(Phase phase) const {
+  if (phase == Phase::kReplicate) return "replicate (broadcast)";
+  if (phase == Phase::kReduceGrad) return "reduce-grad (sum)";
+  return std::string(to_string(phase));
+}
+
+std::string DataParallelDiagram::remark_of(Phase phase, const PhaseFacts& facts) const {
+  if (!facts.sent.empty()) return transfer_remark(facts);
+  switch (phase) {
+    case Phase::kLoad:
+      return fmt::format("batch and model on {}", name(home()));
+    case Phase::kForward:
+      return fmt::format("{}, 1 process", counted(workers_.size(), "thread"));
+    case Phase::kLoss:
+      return fmt::format("{} only", name(trace_.run.output_device));
+    case Phase::kBackward:
+      return workers_.size() == 1 ? fmt::format("{} only", name(workers_.front()))
+                                  : fmt::format("{}, each its part", devices_text(trace_, workers_));
+    case Phase::kUpdate:
+      return fmt::format("{} only", name(home()));
+    default:
+      return "stays where it is";
+  }
+}
+
+std::string DataParallelDiagram::caption_of(Phase phase, const PhaseFacts& facts) const {
+  const std::string bytes = format_bytes(facts.bytes());
+  const std::string output = name(trace_.run.output_device);
+  switch (phase) {
+    case Phase::kLoad:
+      return fmt::format("The whole batch is on {}, where the model is.", name(home()));
+    case Phase::kScatterInput:
+      return fmt::format("{} sends each device its part of the batch: {} in all.", name(home()),
+                         bytes);
+    case Phase::kReplicate:
+      return fmt::format("{} sends its parameters to the others, again in every step: {} in all.",
+                         name(home()), bytes);
+    case Phase::kForward:
+      return fmt::format("{} of {} devices compute, each on its part.", workers_.size(),
+                         trace_.run.devices);
+    case Phase::kGatherOutput:
+      return fmt::format("All outputs come to {}: {} in all.", output, bytes);
+    case Phase::kLoss:
+      return fmt::format("{} computes the loss of the whole batch; the others are idle.", output);
+    case Phase::kScatterGrad:
+      return fmt::format("{} sends each device the gradient of its outputs: {} in all.", output,
+                         bytes);
+    case Phase::kBackward:
+      return fmt::format("{} of {} devices compute, each the gradient of its part.",
+                         workers_.size(), trace_.run.devices);
+    case Phase::kReduceGrad:
+      return fmt::format("The gradients are summed, not averaged, on {}: {} in all.", name(home()),
+                         bytes);
+    case Phase::kUpdate:
+      return fmt::format("Only {} updates; the copies are thrown away.", name(home()));
+    default:
+      return "";
+  }
+}
+
+FlowRow DataParallelDiagram::row(Phase phase, const PhaseFacts& facts) const {
+  FlowRow row;
+  row.phase = to_string(phase);
+  row.name = row.phase;
+  row.title = title_of(phase);
+  row.remark = remark_of(phase, facts);
+  row.remark_is_bytes = !facts.sent.empty();
+  row.caption = caption_of(phase, facts);
+  for (int rank = 0; rank < trace_.run.devices; ++rank) {
+    row.boxes.push_back(cell(phase, facts, rank));
+  }
+  row.ports = ports_of(facts, trace_.run.devices, row.title, device_);
+  return row;
+}
+
+std::string DataParallelDiagram::caption(std::size_t bytes, std::size_t through_home) const {
+  std::string text = run_text(trace_, "batch");
+  if (bytes == 0) {
+    text += fmt::format(" Nothing moves between devices in this step.");
+  } else if (through_home == bytes) {
+    text += fmt::format(" {} move between devices in this step, all of it from or to {}.",
+                        format_bytes(bytes), name(home()));
+  } else {
+    text += fmt::format(" {} move between devices in this step, {} of it from or to {}.",
+                        format_bytes(bytes), format_bytes(through_home), name(home()));
+  }
+  std::vector<int> idle;
+  for (int rank = 0; rank < trace_.run.devices; ++rank) {
+    if (!works(rank) && rank != trace_.run.output_device) idle.push_back(rank);
+  }
+  if (!idle.empty()) {
+    std::string who = devices_text(trace_, idle);
+    who.front() = device_ == "device" ? 'D' : who.front();
+    text += fmt::format(" {} {} nothing to do.", who, idle.size() == 1 ? "has" : "have");
+  }
+  return text;
+}
+
+FlowDiagram DataParallelDiagram::make() {
+  constexpr std::array<Phase, 10> kPhases = {
+      Phase::kLoad, Phase::kScatterInput, Phase::kReplicate, Phase::kForward, Phase::kGatherOutput,
+      Phase::kLoss, Phase::kScatterGrad,  Phase::kBackward,  Phase::kReduceGrad, Phase::kUpdate};
+  FlowDiagram diagram;
+  diagram.name = fmt::format("step{}", step_);
+  diagram.title =
+      fmt::format("DataParallel: training step {} on {}", step_,
+                  counted(static_cast<std::size_t>(trace_.run.devices), device_));
+  for (int rank = 0; rank < trace_.run.devices; ++rank) {
+    FlowLane lane;
+    lane.id = std::to_string(rank);
+    lane.home = rank == home();
+    lane.title = name(rank);
+    if (lane.home) lane.title += " = device_ids[0]";
+    if (!lane.home && rank == trace_.run.output_device) lane.title += " = output_device";
+    diagram.lanes.push_back(lane);
+  }
+  std::size_t bytes = 0;
+  std::size_t through_home = 0;
+  for (const Phase phase : kPhases) {
+    const PhaseFacts facts = this->facts(phase);
+    if (facts.ops.empty() && phase != Phase::kLoad) continue;
+    diagram.rows.push_back(row(phase, facts));
+    bytes += facts.bytes();
+    for (const auto& [pair, sent] : facts.sent) {
+      if (pair.first == home() || pair.second == home()) through_home += sent.bytes;
+    }
+  }
+  diagram.caption = caption(bytes, through_home);
+  return diagram;
+}
+
+}  // namespace
+
+FlowDiagram data_parallel_diagram(const Trace& trace, int step) {
+  return DataParallelDiagram(trace, step).make();
+}
+
+}  // namespace ringside

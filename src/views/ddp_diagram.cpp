@@ -1,0 +1,296 @@
+// DistributedDataParallel's step: every rank has its own batch and a full replica; gradients are
+// averaged bucket by bucket while backward still runs, and every rank makes the same update.
+// Also the step on a single device, which is the same without its communication.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "views/buckets.h"
+#include "views/step_diagram.h"
+#include "views/text.h"
+
+namespace ringside {
+namespace {
+
+// More buckets than this are drawn as the first ones, one row for those between, and the last.
+constexpr std::size_t kMostBucketRows = 6;
+
+class ReplicatedDiagram {
+ public:
+  ReplicatedDiagram(const Trace& trace, int step)
+      : trace_(trace),
+        step_(step),
+        is_single_(trace.run.strategy == "single"),
+        who_(is_single_ ? device_word(trace) : "rank"),
+        buckets_(buckets_of(trace, step)) {}
+
+  FlowDiagram make();
+
+ private:
+  PhaseFacts facts(Phase phase) const { return facts_of_phase(trace_, step_, phase); }
+  std::string name(int rank) const { return fmt::format("{} {}", who_, rank); }
+  std::string part(std::string_view tensor, int rank) const {
+    return is_single_ ? std::string(tensor) : fmt::format("{}{}", tensor, subscript(rank));
+  }
+
+  FlowRow row(Phase phase, const PhaseFacts& facts, std::string remark, std::string caption) const;
+  template <typename Cell>
+  void fill(FlowRow& row, const PhaseFacts& facts, const Cell& cell) const;
+
+  void add_load(FlowDiagram& diagram) const;
+  void add_sync_buffers(FlowDiagram& diagram) const;
+  void add_forward_and_loss(FlowDiagram& diagram) const;
+  void add_backward(FlowDiagram& diagram) const;
+  void add_buckets(FlowDiagram& diagram) const;
+  void add_bucket_rows(FlowDiagram& diagram, std::size_t first, std::size_t last) const;
+  void add_finalize(FlowDiagram& diagram) const;
+  void add_update(FlowDiagram& diagram) const;
+  std::string caption() const;
+
+  const Trace& trace_;
+  int step_;
+  bool is_single_;
+  std::string who_;
+  std::vector<StepBucket> buckets_;
+};
+
+FlowRow ReplicatedDiagram::row(Phase phase, const PhaseFacts& facts, std::string remark,
+                               std::string caption) const {
+  FlowRow row;
+  row.phase = to_string(phase);
+  row.name = row.phase;
+  row.title = row.phase;
+  row.remark = std::move(remark);
+  row.caption = std::move(caption);
+  row.ports = ports_of(facts, trace_.run.devices, row.title, who_);
+  row.remark_is_bytes = row.has_transfer();
+  return row;
+}
+
+// `cell(rank)` for the ranks that do something in this phase, idle for the others.
+template <typename Cell>
+void ReplicatedDiagram::fill(FlowRow& row, const PhaseFacts& facts, const Cell& cell) const {
+  for (int rank = 0; rank < trace_.run.devices; ++rank) {
+    row.boxes.push_back(facts.is_active(rank) ? cell(rank) : idle_box(name(rank)));
+  }
+}
+
+void ReplicatedDiagram::add_load(FlowDiagram& diagram) const {
+  const PhaseFacts load = facts(Phase::kLoad);
+  FlowRow load_row = row(Phase::kLoad, load, is_single_ ? "batch and model" : "own rows, full replica",
+                         is_single_ ? "The batch and the model are on one device."
+                                    : "Every rank loads its own rows and has the whole model.");
+  for (int rank = 0; rank < trace_.run.devices; ++rank) {
+    const TraceTensor* input = largest_arrival(load, rank);
+    load_row.boxes.push_back(box(
+        BoxClass::kData,
+        fmt::format("{}\nW\u00A0 {}", tensor_text(part("x", rank), input),
+                    format_bytes(trace_.run.parameter_bytes)),
+        fmt::format("load: batch and model of {}", name(rank))));
+  }
+  diagram.rows.push_back(std::move(load_row));
+}
+
+void ReplicatedDiagram::add_sync_buffers(FlowDiagram& diagram) const {
+  const PhaseFacts sync = facts(Phase::kSyncBuffers);
+  if (sync.collectives.empty()) return;
+  FlowRow sync_row = row(Phase::kSyncBuffers, sync, transfer_remark(sync),
+                         fmt::format("Rank 0's buffers overwrite those of the others: {} in all.",
+                                     format_bytes(sync.bytes())));
+  sync_row.title = "sync-buffers (broadcast)";
+  fill(sync_row, sync, [&](int rank) {
+    const bool is_root = sync.root() == rank;
+    return box(is_root ? BoxClass::kData : BoxClass::kComm, is_root ? "buffers" : "buffers (copy)",
+               fmt::format("sync-buffers: on {}", name(rank)));
+  });
+  diagram.rows.push_back(std::move(sync_row));
+}
+
+void ReplicatedDiagram::add_forward_and_loss(FlowDiagram& diagram) const {
+  // Only what is computed: the few numbers that ranks exchange when buckets are rebuilt are no
+  // data flow of the model.
+  PhaseFacts forward = facts(Phase::kForward);
+  forward.sent.clear();
+  if (!forward.ops.empty()) {
+    FlowRow forward_row = row(Phase::kForward, forward, is_single_ ? "" : "nothing is sent",
+                              is_single_ ? "The network computes its outputs."
+                                         : "Every rank computes on its own rows; nothing is sent.");
+    fill(forward_row, forward, [&](int rank) {
+      return box(BoxClass::kCompute,
+                 fmt::format("{} = f({})", part("y", rank), part("x", rank)),
+                 fmt::format("forward: on {}", name(rank)));
+    });
+    diagram.rows.push_back(std::move(forward_row));
+  }
+  const PhaseFacts loss = facts(Phase::kLoss);
+  if (loss.ops.empty()) return;
+  FlowRow loss_row = row(Phase::kLoss, loss, is_single_ ? "" : "mean over the rank's rows",
+                         is_single_ ? "The loss of the batch, and its gradient."
+                                    : "Every rank has the loss of its own rows.");
+  fill(loss_row, loss, [&](int rank) {
+    const std::optional<double> value = scalar_result(loss, rank);
+    return box(BoxClass::kLoss,
+               fmt::format("{} = {}", part("L", rank),
+                           value ? short_number(*value) : fmt::format("loss({}, T)", part("y", rank))),
+               fmt::format("loss: on {}", name(rank)));
+  });
+  diagram.rows.push_back(std::move(loss_row));
+}
+
+void ReplicatedDiagram::add_backward(FlowDiagram& diagram) const {
+  const PhaseFacts backward = facts(Phase::kBackward);
+  if (backward.ops.empty()) return;
+  FlowRow backward_row =
+      row(Phase::kBackward, backward, is_single_ ? "" : "nothing is sent",
+          is_single_ ? "The gradients of all parameters."
+                     : "Every rank keeps its own gradients: nothing is synchronised in this step.");
+  fill(backward_row, backward, [&](int rank) {
+    return box(BoxClass::kCompute, part("dW", rank), fmt::format("backward: on {}", name(rank)));
+  });
+  diagram.rows.push_back(std::move(backward_row));
+}
+
+void ReplicatedDiagram::add_bucket_rows(FlowDiagram& diagram, std::size_t first,
+                                        std::size_t last) const {
+  std::vector<const TraceOp*> ops;
+  std::vector<std::string> parameters;
+  std::size_t bytes = 0;
+  for (std::size_t i = first; i <= last; ++i) {
+    ops.insert(ops.end(), buckets_[i].ops.begin(), buckets_[i].ops.end());
+    parameters.insert(parameters.end(), buckets_[i].parameters.begin(),
+                      buckets_[i].parameters.end());
+    bytes += buckets_[i].bytes;
+  }
+  const PhaseFacts all_reduce = gather_facts(ops);
+  const std::string number =
+      first == last ? std::to_string(first) : fmt::format("{}-{}", first, last);
+  const std::string bucket = fmt::format("{} {}", first == last ? "bucket" : "buckets", number);
+  const std::string names = clean_text(fmt::format("{}", fmt::join(parameters, ", ")));
+
+  const PhaseFacts backward = facts(Phase::kBackward);
+  FlowRow backward_row = row(Phase::kBackward, {}, fit_text(names, 10.5, 150),
+                             fmt::format("The gradients of {} are ready: {}.", bucket, names));
+  backward_row.name = fmt::format("backward-{}", number);
+  backward_row.title = fmt::format("backward, {}", bucket);
+  fill(backward_row, backward, [&](int rank) {
+    return box(BoxClass::kCompute,
+               fmt::format("{} → {}\n{}", part("dW", rank), bucket, format_bytes(bytes)),
+               fmt::format("backward: {} on {}: {}", bucket, name(rank), names));
+  });
+  diagram.rows.push_back(std::move(backward_row));
+
+  const bool is_last = last + 1 == buckets_.size();
+  FlowRow reduce_row = row(
+      Phase::kAllReduce, all_reduce, transfer_remark(all_reduce),
+      fmt::format("{} is averaged over all ranks{}: {} in all.",
+                  first == last ? fmt::format("Bucket {}", number) : fmt::format("Each of {}", bucket),
+                  is_last ? "; nothing is left to hide it behind" : " while backward goes on",
+                  format_bytes(all_reduce.bytes())));
+  reduce_row.name = fmt::format("all-reduce-{}", number);
+  reduce_row.title = fmt::format("all-reduce, {}", bucket);
+  fill(reduce_row, all_reduce, [&](int rank) {
+    return box(BoxClass::kComm, fmt::format("mean of {}", bucket),
+               fmt::format("all-reduce: {} on {}", bucket, name(rank)));
+  });
+  diagram.rows.push_back(std::move(reduce_row));
+}
+
+void ReplicatedDiagram::add_buckets(FlowDiagram& diagram) const {
+  const std::size_t count = buckets_.size();
+  if (count <= kMostBucketRows) {
+    for (std::size_t i = 0; i < count; ++i) add_bucket_rows(diagram, i, i);
+    return;
+  }
+  const std::size_t first_hidden = kMostBucketRows - 2;
+  for (std::size_t i = 0; i < first_hidden; ++i) add_bucket_rows(diagram, i, i);
+  add_bucket_rows(diagram, first_hidden, count - 2);
+  add_bucket_rows(diagram, count - 1, count - 1);
+}
+
+void ReplicatedDiagram::add_finalize(FlowDiagram& diagram) const {
+  const PhaseFacts finalize = facts(Phase::kFinalize);
+  const bool computes =
+      std::any_of(finalize.ops.begin(), finalize.ops.end(),
+                  [](const TraceOp* op) { return op->kind != OpKind::kWait && op->kind != OpKind::kHost; });
+  if (!computes) return;
+  FlowRow finalize_row = row(Phase::kFinalize, finalize, "buckets back into .grad",
+                             "The averages are copied from the buckets into the gradients.");
+  fill(finalize_row, finalize, [&](int rank) {
+    return box(BoxClass::kCompute, "dW ← buckets", fmt::format("finalize: on {}", name(rank)));
+  });
+  diagram.rows.push_back(std::move(finalize_row));
+}
+
+void ReplicatedDiagram::add_update(FlowDiagram& diagram) const {
+  const PhaseFacts update = facts(Phase::kUpdate);
+  if (update.ops.empty()) return;
+  FlowRow update_row =
+      row(Phase::kUpdate, update, is_single_ ? "" : "the same on every rank",
+          is_single_ ? "The parameters take a step."
+                     : "Every rank makes the same update, so the replicas stay equal.");
+  fill(update_row, update, [&](int rank) {
+    return box(BoxClass::kUpdate,
+               is_single_ ? "W ← W − η · dW" : fmt::format("{0} ← {0} − η · dW", "W"),
+               fmt::format("update: on {}", name(rank)));
+  });
+  diagram.rows.push_back(std::move(update_row));
+}
+
+std::string ReplicatedDiagram::caption() const {
+  if (is_single_) {
+    return fmt::format("{} Nothing is sent: one device does everything.", run_text(trace_, "batch"));
+  }
+  std::string text = run_text(trace_, "batch per rank");
+  if (buckets_.empty()) return text + " No gradient is synchronised in this step.";
+  std::size_t gradients = 0;
+  std::vector<const TraceOp*> ops;
+  for (const StepBucket& bucket : buckets_) {
+    gradients += bucket.bytes;
+    ops.insert(ops.end(), bucket.ops.begin(), bucket.ops.end());
+  }
+  const PhaseFacts all = gather_facts(ops);
+  std::size_t most = 0;
+  for (int rank = 0; rank < trace_.run.devices; ++rank) most = std::max(most, all.sent_by(rank));
+  if (gradients == 0) return text;
+  return text + fmt::format(" {} of gradients in {}; a rank sends {}, {} times as much.",
+                            format_bytes(gradients), counted(buckets_.size(), "bucket"),
+                            format_bytes(most),
+                            short_number(static_cast<double>(most) / static_cast<double>(gradients)));
+}
+
+FlowDiagram ReplicatedDiagram::make() {
+  FlowDiagram diagram;
+  diagram.name = fmt::format("step{}", step_);
+  diagram.title = is_single_
+                      ? fmt::format("One device: training step {}", step_)
+                      : fmt::format("DistributedDataParallel: training step {} on {}", step_,
+                                    counted(static_cast<std::size_t>(trace_.run.devices), "rank"));
+  diagram.caption = caption();
+  for (int rank = 0; rank < trace_.run.devices; ++rank) {
+    diagram.lanes.push_back({std::to_string(rank), name(rank), false, false});
+  }
+  add_load(diagram);
+  add_sync_buffers(diagram);
+  add_forward_and_loss(diagram);
+  if (buckets_.empty()) {
+    add_backward(diagram);
+  } else {
+    add_buckets(diagram);
+  }
+  add_finalize(diagram);
+  add_update(diagram);
+  return diagram;
+}
+
+}  // namespace
+
+FlowDiagram ddp_diagram(const Trace& trace, int step) { return ReplicatedDiagram(trace, step).make(); }
+
+FlowDiagram single_diagram(const Trace& trace, int step) {
+  return ReplicatedDiagram(trace, step).make();
+}
+
+}  // namespace ringside

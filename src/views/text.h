@@ -1,0 +1,48 @@
+// Text as views need it: UTF-8 that comes from users, its width on a terminal and on paper.
+//
+// Names of models, parameters and files may hold anything; what leaves here is valid UTF-8 without
+// control characters. Nothing depends on the locale.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ringside {
+
+/// The code points of `text`; a byte that is no UTF-8 becomes U+FFFD, a control character a space.
+std::vector<char32_t> code_points(std::string_view text);
+std::string to_utf8(const std::vector<char32_t>& points);
+/// `text` as code_points() reads it.
+std::string clean_text(std::string_view text);
+
+/// Columns that `text` takes on a terminal: East Asian wide characters take two, combining marks
+/// none.
+std::size_t display_width(std::string_view text);
+
+/// Width of one line in points when set in Helvetica (or a font with its metrics) of `size` points.
+double text_width(std::string_view text, double size, bool bold = false);
+
+/// `text` cut at the end, with an ellipsis, so that it is at most `width` points wide.
+std::string fit_text(std::string_view text, double size, double width, bool bold = false);
+
+/// The digits of `number` as Unicode subscripts: x₁₂.
+std::string subscript(int number);
+
+/// `value` with `decimals` decimals, '.' as decimal point, never "-0.0".
+std::string fixed(double value, int decimals);
+/// `value` with about three significant digits, for labels: "0.68", "20.8", "-3.1e-07".
+std::string short_number(double value);
+/// Seconds for people, the unit chosen by `scale` (usually the longest time of the picture):
+/// "6.44 ms", "812 µs".
+std::string format_seconds(double seconds, double scale);
+
+/// "1 message", "3 messages".
+std::string counted(std::size_t count, std::string_view noun);
+
+/// "0, 1, 3" or "0 to 7" for runs of at least three.
+std::string format_ranks(const std::vector<int>& ranks);
+
+}  // namespace ringside
