@@ -81,6 +81,7 @@ Border parse_border(std::string_view name);
 /// Ring direction: rank i sends to i+1 (up, NCCL) or to i-1 (down, gloo).
 enum class Direction : std::uint8_t { kUp, kDown };
 std::string_view to_string(Direction direction);
+Direction parse_direction(std::string_view name);
 
 /// A half-open range of elements.
 struct Range {
