@@ -37,7 +37,7 @@ struct ScenarioEvent {
   Kind kind = Kind::kPerturb;
   int rank = 0;
   int step = 0;
-  std::string parameter;
+  std::string parameter = {};
   double amount = 0;
   Operation operation = Operation::kBroadcast;
 };

@@ -26,12 +26,14 @@ const std::vector<std::pair<std::string, Rooms>> kMayInclude = {
     {"device", {"core"}},
     {"schedule", {"core"}},
     {"trace", {"core", "device", "schedule"}},
+    {"scenario", {"core", "device", "schedule", "trace"}},
     {"tensor", {"core", "device"}},
     {"nn", {"core", "device", "tensor"}},
     {"optim", {"core", "device", "tensor", "nn"}},
     {"data", {"core", "device", "tensor", "nn"}},
     {"comm", {"core", "device", "schedule"}},
-    {"parallel", {"core", "device", "schedule", "trace", "tensor", "nn", "optim", "data", "comm"}},
+    {"parallel",
+     {"core", "device", "schedule", "trace", "scenario", "tensor", "nn", "optim", "data", "comm"}},
     {"machine", {"core"}},
     {"replay", {"core", "device", "schedule", "trace", "machine"}},
     {"views", {"core", "device", "schedule", "trace", "replay"}},
@@ -44,8 +46,8 @@ const std::vector<std::pair<std::string, Rooms>> kMayInclude = {
      {"core", "device", "comm", "sim/device", "sim/comm", "backends/meta", "backends/mpi",
       "backends/cuda"}},
     {"cli",
-     {"core", "device", "schedule", "trace", "tensor", "nn", "optim", "data", "comm", "parallel",
-      "machine", "replay", "views"}},
+     {"core", "device", "schedule", "trace", "scenario", "tensor", "nn", "optim", "data", "comm",
+      "parallel", "machine", "replay", "views"}},
 };
 
 // The room of each public header. Beside them, a source in src/core that carries the name of a
@@ -58,7 +60,7 @@ const std::map<std::string, std::string> kRoomOfPublicHeader = {
     {"tensor", "tensor"},     {"nn", "nn"},
     {"optim", "optim"},       {"data", "data"},
     {"comm", "comm"},         {"world", "comm"},
-    {"strategy", "parallel"}, {"scenario", "parallel"},
+    {"strategy", "parallel"}, {"scenario", "scenario"},
     {"machine", "machine"},   {"replay", "replay"},
     {"views", "views"},
 };
@@ -79,7 +81,7 @@ const std::vector<LibraryRule> kLibraryRules = {
     {"cblas.h", {"tensor"}, false},
     {"zlib.h", {"data"}, false},
     {"boost/", {"cli"}, false},
-    {"toml++/", {"cli", "parallel", "machine"}, false},
+    {"toml++/", {"scenario", "machine"}, false},
     {"nlohmann/json.hpp", {"cli", "trace", "parallel", "views", "machine"}, false},
 };
 

@@ -1,0 +1,103 @@
+// Events: names, what each needs, and their checks.
+#include "scenario/events.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "core/nearest_name.h"
+#include "ringside/error.h"
+
+namespace ringside {
+namespace {
+
+using Kind = ScenarioEvent::Kind;
+
+constexpr std::array<EventRule, 10> kRules{{
+    // kind, name, parameter, amount, operation, ranks apart
+    {Kind::kPerturb, "perturb", true, true, false, false},
+    {Kind::kFreeze, "freeze", true, false, false, false},
+    {Kind::kStop, "stop", false, false, false, true},
+    {Kind::kSlow, "slow", false, true, false, false},
+    {Kind::kFewerBatches, "fewer-batches", false, true, false, true},
+    {Kind::kOtherCollective, "other-collective", false, false, true, true},
+    {Kind::kBypass, "bypass", false, false, false, true},
+    {Kind::kNoSync, "no-sync", false, false, false, true},
+    {Kind::kExtraForward, "extra-forward", false, false, false, false},
+    {Kind::kReplace, "replace", true, false, false, false},
+}};
+
+[[noreturn]] void throw_event(const EventRule& rule, const std::string& problem,
+                              std::string hint = {}) {
+  throw Error(ErrorKind::kInvalidArgument, fmt::format("event {}: {}", rule.name, problem),
+              std::move(hint));
+}
+
+}  // namespace
+
+std::span<const EventRule> event_rules() { return kRules; }
+
+const EventRule& rule_of(Kind kind) {
+  return *std::find_if(kRules.begin(), kRules.end(),
+                       [&](const EventRule& rule) { return rule.kind == kind; });
+}
+
+std::string_view to_string(Kind kind) { return rule_of(kind).name; }
+
+Kind parse_event_kind(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const EventRule& rule : kRules) {
+    if (rule.name == name) return rule.kind;
+    names.push_back(rule.name);
+  }
+  const std::string nearest = nearest_name(name, names);
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("event kind '{}': must be one of {}", name, fmt::join(names, ", ")),
+              nearest.empty() ? "" : fmt::format("did you mean {}?", nearest));
+}
+
+void check_event(const Scenario& scenario, const ScenarioEvent& event) {
+  const EventRule& rule = rule_of(event.kind);
+  if (rule.ranks_apart && scenario.strategy != "ddp") {
+    throw_event(rule, fmt::format("strategy {} cannot express it", scenario.strategy),
+                "only in strategy ddp every rank has a training loop of its own");
+  }
+  const int ranks = scenario.strategy == "ddp" ? scenario.devices : 1;
+  if (event.rank < 0 || event.rank >= ranks) {
+    throw_event(rule, fmt::format("rank {}: must be from 0 to {}", event.rank, ranks - 1),
+                scenario.strategy == "ddp" ? "" : "one thread drives all devices: it is rank 0");
+  }
+  if (event.step < 0) throw_event(rule, fmt::format("step {}: must be 0 or more", event.step));
+  if (rule.parameter == event.parameter.empty()) {
+    throw_event(rule,
+                rule.parameter
+                    ? "parameter: must be named"
+                    : fmt::format("parameter '{}': has no meaning here", event.parameter),
+                rule.parameter ? "such as \"0.weight\"" : "");
+  }
+  if (!std::isfinite(event.amount)) throw_event(rule, "amount: must be a finite number");
+  const double whole = std::floor(event.amount);
+  if (event.kind == Kind::kFewerBatches && (event.amount < 1 || whole != event.amount)) {
+    throw_event(
+        rule, fmt::format("amount {}: must be a whole number of batches, 1 or more", event.amount));
+  }
+  constexpr double kMilliseconds = 3.6e6;
+  if (event.kind == Kind::kSlow && !(event.amount > 0 && event.amount <= kMilliseconds)) {
+    throw_event(rule, fmt::format("amount {}: must be above 0 and at most {} milliseconds",
+                                  event.amount, kMilliseconds));
+  }
+  if (!rule.amount && event.amount != 0) {
+    throw_event(rule, fmt::format("amount {}: has no meaning here", event.amount));
+  }
+  if (rule.operation &&
+      (event.operation == Operation::kSend || event.operation == Operation::kRecv)) {
+    throw_event(rule,
+                fmt::format("operation {}: must be a collective", to_string(event.operation)));
+  }
+}
+
+}  // namespace ringside

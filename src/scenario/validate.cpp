@@ -1,0 +1,99 @@
+// Scenario::validate: every option by itself, then what several of them must agree on.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <string>
+
+#include "ringside/error.h"
+#include "scenario/events.h"
+#include "scenario/options.h"
+
+namespace ringside {
+namespace {
+
+[[noreturn]] void throw_invalid(const std::string& message, std::string hint = {}) {
+  throw Error(ErrorKind::kInvalidArgument, message, std::move(hint));
+}
+
+void check_device(std::string_view name, int device, int devices) {
+  if (device >= 0 && device < devices) return;
+  throw_invalid(
+      fmt::format("{} {}: there are {} devices, 0 to {}", name, device, devices, devices - 1),
+      "raise --devices, or name a device that is there");
+}
+
+void check_device_ids(const Scenario& scenario) {
+  for (std::size_t i = 0; i < scenario.device_ids.size(); ++i) {
+    const int id = scenario.device_ids[i];
+    check_device("device-ids", id, scenario.devices);
+    if (std::count(scenario.device_ids.begin(), scenario.device_ids.end(), id) > 1) {
+      throw_invalid(fmt::format("device-ids {}: device {} is named more than once",
+                                fmt::join(scenario.device_ids, ","), id));
+    }
+  }
+  if (scenario.output_device) {
+    check_device("output-device", *scenario.output_device, scenario.devices);
+  }
+}
+
+void check_chunk_sizes(const Scenario& scenario) {
+  if (scenario.chunk_sizes.empty()) return;
+  const std::size_t replicas = scenario.device_ids.empty()
+                                   ? static_cast<std::size_t>(scenario.devices)
+                                   : scenario.device_ids.size();
+  const std::string sizes = fmt::format("{}", fmt::join(scenario.chunk_sizes, ","));
+  if (scenario.chunk_sizes.size() > replicas) {
+    throw_invalid(fmt::format("chunk-sizes {}: {} chunks for {} devices", sizes,
+                              scenario.chunk_sizes.size(), replicas),
+                  "give at most one chunk for each device");
+  }
+  const std::int64_t rows =
+      std::accumulate(scenario.chunk_sizes.begin(), scenario.chunk_sizes.end(), std::int64_t{0});
+  if (rows != scenario.batch_size) {
+    throw_invalid(fmt::format("chunk-sizes {}: {} rows in all, but batch-size is {}", sizes, rows,
+                              scenario.batch_size),
+                  fmt::format("make them add up, or give --batch-size {}", rows));
+  }
+}
+
+}  // namespace
+
+void Scenario::validate() const {
+  for (const ScenarioOption& option : scenario_options()) {
+    if (option.check != nullptr) option.check(*this, option.name);
+  }
+  if (epochs && steps) {
+    throw_invalid(fmt::format("epochs {} and steps {}: only one may be given", *epochs, *steps),
+                  "leave one of --epochs and --steps out");
+  }
+  if (nesterov && momentum == 0) {
+    throw_invalid("nesterov: needs a momentum above 0", "add --momentum 0.9");
+  }
+  check_device_ids(*this);
+  check_chunk_sizes(*this);
+  for (const ScenarioEvent& event : events) check_event(*this, event);
+}
+
+bool RunRequest::is_given(std::string_view option) const {
+  return std::find(given.begin(), given.end(), option) != given.end();
+}
+
+void complete_request(RunRequest& request) {
+  Scenario& scenario = request.scenario;
+  if (scenario.strategy == "single") {
+    if (!request.is_given("devices")) scenario.devices = 1;
+    if (scenario.devices > 1) {
+      throw_invalid(fmt::format("devices {}: strategy single trains on one", scenario.devices),
+                    "leave --devices out, or choose --strategy dp or ddp");
+    }
+  }
+  scenario.validate();
+  if (request.is_given("trace-steps") && request.trace.empty() && request.out.empty()) {
+    throw_invalid("trace-steps: nothing is recorded without a place for it",
+                  "add --trace FILE or --out DIR");
+  }
+}
+
+}  // namespace ringside

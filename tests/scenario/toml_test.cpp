@@ -1,0 +1,224 @@
+// Scenario files: every option, every event, and errors with their place.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "ringside/error.h"
+#include "scenario/options.h"
+#include "scenario/run_request.h"
+
+namespace ringside {
+namespace {
+
+RunRequest read(std::string_view text) {
+  RunRequest request;
+  read_scenario_text(text, "s.toml", request);
+  return request;
+}
+
+/// "message | hint" of the error that reading `text` throws.
+std::string fault(std::string_view text) {
+  try {
+    read(text);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_status(), 2);
+    return std::string(error.what()) + " | " + error.hint();
+  }
+  return "no error";
+}
+
+TEST(ScenarioFile, SetsEveryOption) {
+  const RunRequest ddp = read(R"(
+strategy = "ddp"
+backend = "sim"
+devices = 2
+model = "lenet"
+data = "random:100:1x28x28:10"
+batch-size = 8
+epochs = 3
+optimizer = "sgd"
+lr = 0.25
+momentum = 0.9
+weight-decay = 1e-4
+nesterov = true
+seed = 7
+dtype = "float64"
+bucket-cap-mb = 0.5
+first-bucket-mb = 1
+broadcast-buffers = false
+algorithm = "tree"
+direction = "down"
+border = "gloo"
+memory = "64MB"
+sim-workers = 3
+stepwise = true
+loader-workers = 2
+pin-memory = true
+non-blocking = true
+shuffle = false
+trace = "t.json"
+trace-steps = "1-4"
+out = "pictures"
+)");
+  const Scenario& s = ddp.scenario;
+  EXPECT_EQ(s.devices, 2);
+  EXPECT_EQ(s.model, "lenet");
+  EXPECT_EQ(s.data, "random:100:1x28x28:10");
+  EXPECT_EQ(s.batch_size, 8);
+  EXPECT_EQ(s.epochs, 3);
+  EXPECT_EQ(s.lr, 0.25);
+  EXPECT_EQ(s.momentum, 0.9);
+  EXPECT_EQ(s.weight_decay, 1e-4);
+  EXPECT_TRUE(s.nesterov);
+  EXPECT_EQ(s.seed, 7u);
+  EXPECT_EQ(s.dtype, DType::kFloat64);
+  EXPECT_EQ(s.bucket_cap_mb, 0.5);
+  EXPECT_EQ(s.first_bucket_mb, 1);
+  EXPECT_FALSE(s.broadcast_buffers);
+  EXPECT_EQ(s.algorithm, Algorithm::kTree);
+  EXPECT_EQ(s.direction, Direction::kDown);
+  EXPECT_EQ(s.border, Border::kGloo);
+  EXPECT_EQ(s.memory, 64'000'000u);
+  EXPECT_EQ(s.sim_workers, 3);
+  EXPECT_TRUE(s.stepwise);
+  EXPECT_EQ(s.loader_workers, 2);
+  EXPECT_TRUE(s.pin_memory);
+  EXPECT_TRUE(s.non_blocking);
+  EXPECT_FALSE(s.shuffle);
+  EXPECT_EQ(ddp.trace, "t.json");
+  EXPECT_EQ(ddp.first_step, 1);
+  EXPECT_EQ(ddp.last_step, 4);
+  EXPECT_EQ(ddp.out, "pictures");
+
+  const RunRequest dp = read(R"(
+strategy = "dp"
+steps = 5
+device-ids = [2, 0]
+output-device = 1
+chunk-sizes = [40, 24]
+memory = 1048576
+)");
+  EXPECT_EQ(dp.scenario.steps, 5);
+  EXPECT_EQ(dp.scenario.device_ids, (std::vector<int>{2, 0}));
+  EXPECT_EQ(dp.scenario.output_device, 1);
+  EXPECT_EQ(dp.scenario.chunk_sizes, (std::vector<std::int64_t>{40, 24}));
+  EXPECT_EQ(dp.scenario.memory, 1048576u);
+
+  for (const ScenarioOption& option : scenario_options()) {
+    EXPECT_TRUE(ddp.is_given(option.name) || dp.is_given(option.name))
+        << option.name << " is not tried by this test";
+  }
+}
+
+TEST(ScenarioFile, ReadsEveryEvent) {
+  const RunRequest request = read(R"(
+[[events]]
+kind = "perturb"
+rank = 1
+step = 2
+parameter = "0.weight"
+amount = 0.5
+[[events]]
+kind = "freeze"
+parameter = "0.bias"
+[[events]]
+kind = "stop"
+rank = 3
+step = 4
+[[events]]
+kind = "slow"
+rank = 2
+amount = 20
+[[events]]
+kind = "fewer-batches"
+rank = 1
+amount = 2
+[[events]]
+kind = "other-collective"
+step = 1
+operation = "all-gather"
+[[events]]
+kind = "bypass"
+[[events]]
+kind = "no-sync"
+[[events]]
+kind = "extra-forward"
+[[events]]
+kind = "replace"
+parameter = "2.weight"
+)");
+  const auto& events = request.scenario.events;
+  ASSERT_EQ(events.size(), 10u);
+  EXPECT_EQ(events[0].kind, ScenarioEvent::Kind::kPerturb);
+  EXPECT_EQ(events[0].rank, 1);
+  EXPECT_EQ(events[0].step, 2);
+  EXPECT_EQ(events[0].parameter, "0.weight");
+  EXPECT_EQ(events[0].amount, 0.5);
+  EXPECT_EQ(events[3].amount, 20);
+  EXPECT_EQ(events[5].operation, Operation::kAllGather);
+  EXPECT_EQ(events[9].kind, ScenarioEvent::Kind::kReplace);
+  EXPECT_NO_THROW(request.scenario.validate());
+}
+
+TEST(ScenarioFile, SaysWhereTheFaultIs) {
+  const struct {
+    const char* text;
+    const char* expected;
+  } kCases[] = {
+      {"devices = 4\nbatchsize = 3",
+       "s.toml:2:1: unknown key 'batchsize' | did you mean batch-size?"},
+      {"devices = \"4\"", "s.toml:1:11: devices: must be a whole number | "},
+      {"devices = 4.0", "s.toml:1:11: devices: must be a whole number | "},
+      {"devices = 0", "s.toml:1:11: devices 0: must be at least 1 | "},
+      {"lr = nan", "s.toml:1:6: lr 'nan': must be a finite number | "},
+      {"lr = \"0.1\"", "s.toml:1:6: lr: must be a number | "},
+      {"nesterov = 1", "s.toml:1:12: nesterov: must be true or false | "},
+      {"model = 3", "s.toml:1:9: model: must be a text in quotes | "},
+      {"model = \"\"", "s.toml:1:9: model '': must not be empty | "},
+      {"device-ids = []",
+       "s.toml:1:14: device-ids: must be a list of whole numbers such as [0, 1] | "},
+      {"device-ids = [0, 1]",
+       "s.toml:1:14: device-ids: has no meaning for strategy ddp, only for dp | leave device-ids "
+       "out, or choose another strategy"},
+      {"events = 3", "s.toml:1:10: events: must be tables, each headed [[events]] | "},
+      {"events = [3]", "s.toml:1:11: events: must be tables, each headed [[events]] | "},
+      {"[[events]]\nrank = 1", "s.toml:1:1: event: must be of some kind: kind = \"...\" | "},
+      {"[[events]]\nkind = \"stop\"\nrnak = 1",
+       "s.toml:3:1: unknown key 'rnak' | did you mean rank?"},
+      {"[[events]]\nkind = \"stop\"\nrank = -1",
+       "s.toml:3:8: rank: must be a whole number of 0 or more | "},
+      {"[[events]]\nkind = \"stop\"\nrank = 4",
+       "s.toml:1:1: event stop: rank 4: must be from 0 to 3 | "},
+      {"[[events]]\nkind = \"perturb\"\nparameter = \"w\"",
+       "s.toml:1:1: event perturb: amount: must be given | "},
+      {"[[events]]\nkind = \"other-collective\"",
+       "s.toml:1:1: event other-collective: operation: must be given | "},
+      {"[[events]]\nkind = \"stop\"\noperation = \"reduce\"",
+       "s.toml:1:1: event stop: operation: must be left out, it has no meaning here | "},
+      {"[[events]]\nkind = \"stop\"\namount = true", "s.toml:3:10: amount: must be a number | "},
+  };
+  for (const auto& [text, expected] : kCases) EXPECT_EQ(fault(text), expected) << text;
+  EXPECT_TRUE(fault("lr = ").starts_with("s.toml:1:6: ")) << fault("lr = ");
+  EXPECT_TRUE(fault("lr = 1\nlr = 2").starts_with("s.toml:2:")) << fault("lr = 1\nlr = 2");
+  EXPECT_TRUE(fault("\xff\xfe").starts_with("s.toml:1:")) << fault("\xff\xfe");
+}
+
+TEST(ScenarioFile, AnEmptyFileIsTheDefaultScenario) {
+  EXPECT_TRUE(read("").given.empty());
+  EXPECT_TRUE(read("# nothing\n").given.empty());
+}
+
+TEST(ScenarioFile, AMissingFileIsBadInput) {
+  RunRequest request;
+  try {
+    read_scenario_file("/nowhere/s.toml", request);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_status(), 2);
+  }
+}
+
+}  // namespace
+}  // namespace ringside
