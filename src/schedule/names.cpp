@@ -77,5 +77,8 @@ std::string_view to_string(Border border) { return name_of(kBorderNames, border)
 Border parse_border(std::string_view name) { return parse_name(kBorderNames, "border", name); }
 
 std::string_view to_string(Direction direction) { return name_of(kDirectionNames, direction); }
+Direction parse_direction(std::string_view name) {
+  return parse_name(kDirectionNames, "direction", name);
+}
 
 }  // namespace ringside
