@@ -15,8 +15,7 @@ std::vector<StepBucket> buckets_of(const Trace& trace, int step) {
     if (op.kind == OpKind::kCollective && op.collective) {
       if (buckets.size() <= number) buckets.resize(number + 1);
       buckets[number].ops.push_back(&op);
-      buckets[number].bytes =
-          op.collective->request.count * size_of(op.collective->request.dtype);
+      buckets[number].bytes = op.collective->request.count * size_of(op.collective->request.dtype);
     } else if (op.phase == Phase::kBackward && !op.label.empty()) {
       // One rank's copies into the bucket name its parameters.
       if (first_rank < 0) first_rank = op.rank;

@@ -69,9 +69,10 @@ FlowBox DataParallelDiagram::load_cell(const PhaseFacts& facts, int rank) const 
 FlowBox DataParallelDiagram::loss_cell(const PhaseFacts& facts, int rank) const {
   if (!facts.is_active(rank) || rank != trace_.run.output_device) return idle_box(name(rank));
   const std::optional<double> value = scalar_result(facts, rank);
-  return box(BoxClass::kLoss,
-             value ? fmt::format("L = {}, then dY", short_number(*value)) : "L = loss(Y, T), then dY",
-             fmt::format("loss: on {}", name(rank)));
+  return box(
+      BoxClass::kLoss,
+      value ? fmt::format("L = {}, then dY", short_number(*value)) : "L = loss(Y, T), then dY",
+      fmt::format("loss: on {}", name(rank)));
 }
 
 FlowBox DataParallelDiagram::cell(Phase phase, const PhaseFacts& facts, int rank) const {
@@ -93,12 +94,12 @@ FlowBox DataParallelDiagram::cell(Phase phase, const PhaseFacts& facts, int rank
       return box(arrived, rank == home() ? "W (the original)" : "W (copy)", tooltip);
     case Phase::kForward:
       if (!works(rank)) return idle_box(name(rank));
-      return box(BoxClass::kCompute,
-                 fmt::format("{} = f({})", part("y", rank), part("x", rank)), tooltip);
+      return box(BoxClass::kCompute, fmt::format("{} = f({})", part("y", rank), part("x", rank)),
+                 tooltip);
     case Phase::kGatherOutput:
       if (!is_root) return idle_box(name(rank));
-      return box(BoxClass::kComm,
-                 tensor_text("Y", first_read(this->facts(Phase::kLoss), rank)), tooltip);
+      return box(BoxClass::kComm, tensor_text("Y", first_read(this->facts(Phase::kLoss), rank)),
+                 tooltip);
     case Phase::kScatterGrad:
       if (!works(rank)) return idle_box(name(rank));
       return box(arrived, part("dy", rank), tooltip);
@@ -132,8 +133,9 @@ std::string DataParallelDiagram::remark_of(Phase phase, const PhaseFacts& facts)
     case Phase::kLoss:
       return fmt::format("{} only", name(trace_.run.output_device));
     case Phase::kBackward:
-      return workers_.size() == 1 ? fmt::format("{} only", name(workers_.front()))
-                                  : fmt::format("{}, each its part", devices_text(trace_, workers_));
+      return workers_.size() == 1
+                 ? fmt::format("{} only", name(workers_.front()))
+                 : fmt::format("{}, each its part", devices_text(trace_, workers_));
     case Phase::kUpdate:
       return fmt::format("{} only", name(home()));
     default:
@@ -216,13 +218,13 @@ std::string DataParallelDiagram::caption(std::size_t bytes, std::size_t through_
 
 FlowDiagram DataParallelDiagram::make() {
   constexpr std::array<Phase, 10> kPhases = {
-      Phase::kLoad, Phase::kScatterInput, Phase::kReplicate, Phase::kForward, Phase::kGatherOutput,
-      Phase::kLoss, Phase::kScatterGrad,  Phase::kBackward,  Phase::kReduceGrad, Phase::kUpdate};
+      Phase::kLoad,         Phase::kScatterInput, Phase::kReplicate,   Phase::kForward,
+      Phase::kGatherOutput, Phase::kLoss,         Phase::kScatterGrad, Phase::kBackward,
+      Phase::kReduceGrad,   Phase::kUpdate};
   FlowDiagram diagram;
   diagram.name = fmt::format("step{}", step_);
-  diagram.title =
-      fmt::format("DataParallel: training step {} on {}", step_,
-                  counted(static_cast<std::size_t>(trace_.run.devices), device_));
+  diagram.title = fmt::format("DataParallel: training step {} on {}", step_,
+                              counted(static_cast<std::size_t>(trace_.run.devices), device_));
   for (int rank = 0; rank < trace_.run.devices; ++rank) {
     FlowLane lane;
     lane.id = std::to_string(rank);

@@ -80,16 +80,16 @@ void ReplicatedDiagram::fill(FlowRow& row, const PhaseFacts& facts, const Cell& 
 
 void ReplicatedDiagram::add_load(FlowDiagram& diagram) const {
   const PhaseFacts load = facts(Phase::kLoad);
-  FlowRow load_row = row(Phase::kLoad, load, is_single_ ? "batch and model" : "own rows, full replica",
-                         is_single_ ? "The batch and the model are on one device."
-                                    : "Every rank loads its own rows and has the whole model.");
+  FlowRow load_row =
+      row(Phase::kLoad, load, is_single_ ? "batch and model" : "own rows, full replica",
+          is_single_ ? "The batch and the model are on one device."
+                     : "Every rank loads its own rows and has the whole model.");
   for (int rank = 0; rank < trace_.run.devices; ++rank) {
     const TraceTensor* input = largest_arrival(load, rank);
-    load_row.boxes.push_back(box(
-        BoxClass::kData,
-        fmt::format("{}\nW\u00A0 {}", tensor_text(part("x", rank), input),
-                    format_bytes(trace_.run.parameter_bytes)),
-        fmt::format("load: batch and model of {}", name(rank))));
+    load_row.boxes.push_back(box(BoxClass::kData,
+                                 fmt::format("{}\nW\u00A0 {}", tensor_text(part("x", rank), input),
+                                             format_bytes(trace_.run.parameter_bytes)),
+                                 fmt::format("load: batch and model of {}", name(rank))));
   }
   diagram.rows.push_back(std::move(load_row));
 }
@@ -119,8 +119,7 @@ void ReplicatedDiagram::add_forward_and_loss(FlowDiagram& diagram) const {
                               is_single_ ? "The network computes its outputs."
                                          : "Every rank computes on its own rows; nothing is sent.");
     fill(forward_row, forward, [&](int rank) {
-      return box(BoxClass::kCompute,
-                 fmt::format("{} = f({})", part("y", rank), part("x", rank)),
+      return box(BoxClass::kCompute, fmt::format("{} = f({})", part("y", rank), part("x", rank)),
                  fmt::format("forward: on {}", name(rank)));
     });
     diagram.rows.push_back(std::move(forward_row));
@@ -132,10 +131,11 @@ void ReplicatedDiagram::add_forward_and_loss(FlowDiagram& diagram) const {
                                     : "Every rank has the loss of its own rows.");
   fill(loss_row, loss, [&](int rank) {
     const std::optional<double> value = scalar_result(loss, rank);
-    return box(BoxClass::kLoss,
-               fmt::format("{} = {}", part("L", rank),
-                           value ? short_number(*value) : fmt::format("loss({}, T)", part("y", rank))),
-               fmt::format("loss: on {}", name(rank)));
+    return box(
+        BoxClass::kLoss,
+        fmt::format("{} = {}", part("L", rank),
+                    value ? short_number(*value) : fmt::format("loss({}, T)", part("y", rank))),
+        fmt::format("loss: on {}", name(rank)));
   });
   diagram.rows.push_back(std::move(loss_row));
 }
@@ -183,12 +183,13 @@ void ReplicatedDiagram::add_bucket_rows(FlowDiagram& diagram, std::size_t first,
   diagram.rows.push_back(std::move(backward_row));
 
   const bool is_last = last + 1 == buckets_.size();
-  FlowRow reduce_row = row(
-      Phase::kAllReduce, all_reduce, transfer_remark(all_reduce),
-      fmt::format("{} is averaged over all ranks{}: {} in all.",
-                  first == last ? fmt::format("Bucket {}", number) : fmt::format("Each of {}", bucket),
-                  is_last ? "; nothing is left to hide it behind" : " while backward goes on",
-                  format_bytes(all_reduce.bytes())));
+  FlowRow reduce_row =
+      row(Phase::kAllReduce, all_reduce, transfer_remark(all_reduce),
+          fmt::format(
+              "{} is averaged over all ranks{}: {} in all.",
+              first == last ? fmt::format("Bucket {}", number) : fmt::format("Each of {}", bucket),
+              is_last ? "; nothing is left to hide it behind" : " while backward goes on",
+              format_bytes(all_reduce.bytes())));
   reduce_row.name = fmt::format("all-reduce-{}", number);
   reduce_row.title = fmt::format("all-reduce, {}", bucket);
   fill(reduce_row, all_reduce, [&](int rank) {
@@ -212,9 +213,9 @@ void ReplicatedDiagram::add_buckets(FlowDiagram& diagram) const {
 
 void ReplicatedDiagram::add_finalize(FlowDiagram& diagram) const {
   const PhaseFacts finalize = facts(Phase::kFinalize);
-  const bool computes =
-      std::any_of(finalize.ops.begin(), finalize.ops.end(),
-                  [](const TraceOp* op) { return op->kind != OpKind::kWait && op->kind != OpKind::kHost; });
+  const bool computes = std::any_of(
+      finalize.ops.begin(), finalize.ops.end(),
+      [](const TraceOp* op) { return op->kind != OpKind::kWait && op->kind != OpKind::kHost; });
   if (!computes) return;
   FlowRow finalize_row = row(Phase::kFinalize, finalize, "buckets back into .grad",
                              "The averages are copied from the buckets into the gradients.");
@@ -241,7 +242,8 @@ void ReplicatedDiagram::add_update(FlowDiagram& diagram) const {
 
 std::string ReplicatedDiagram::caption() const {
   if (is_single_) {
-    return fmt::format("{} Nothing is sent: one device does everything.", run_text(trace_, "batch"));
+    return fmt::format("{} Nothing is sent: one device does everything.",
+                       run_text(trace_, "batch"));
   }
   std::string text = run_text(trace_, "batch per rank");
   if (buckets_.empty()) return text + " No gradient is synchronised in this step.";
@@ -255,10 +257,10 @@ std::string ReplicatedDiagram::caption() const {
   std::size_t most = 0;
   for (int rank = 0; rank < trace_.run.devices; ++rank) most = std::max(most, all.sent_by(rank));
   if (gradients == 0) return text;
-  return text + fmt::format(" {} of gradients in {}; a rank sends {}, {} times as much.",
-                            format_bytes(gradients), counted(buckets_.size(), "bucket"),
-                            format_bytes(most),
-                            short_number(static_cast<double>(most) / static_cast<double>(gradients)));
+  return text + fmt::format(
+                    " {} of gradients in {}; a rank sends {}, {} times as much.",
+                    format_bytes(gradients), counted(buckets_.size(), "bucket"), format_bytes(most),
+                    short_number(static_cast<double>(most) / static_cast<double>(gradients)));
 }
 
 FlowDiagram ReplicatedDiagram::make() {
@@ -287,7 +289,9 @@ FlowDiagram ReplicatedDiagram::make() {
 
 }  // namespace
 
-FlowDiagram ddp_diagram(const Trace& trace, int step) { return ReplicatedDiagram(trace, step).make(); }
+FlowDiagram ddp_diagram(const Trace& trace, int step) {
+  return ReplicatedDiagram(trace, step).make();
+}
 
 FlowDiagram single_diagram(const Trace& trace, int step) {
   return ReplicatedDiagram(trace, step).make();

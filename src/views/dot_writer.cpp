@@ -14,7 +14,7 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_bare_word(std::string_view value) {
-  static constexpr std::array<std::string_view, 6> kKeywords = {"node",     "edge",  "graph",
+  static constexpr std::array<std::string_view, 6> kKeywords = {"node",     "edge",   "graph",
                                                                 "subgraph", "strict", "digraph"};
   return !value.empty() && is_letter(value.front()) &&
          std::all_of(value.begin(), value.end(),

@@ -80,9 +80,9 @@ Sizes measure(const FlowDiagram& diagram) {
   }
   for (std::size_t i = 0; i < diagram.rows.size(); ++i) {
     const FlowRow& row = diagram.rows[i];
-    sizes.column = std::max(
-        {sizes.column, text_width(fmt::format("{}  {}", i, row.title), kBoxFont, true) + 8,
-         text_width(row.remark, kLabelFont) + 8});
+    sizes.column =
+        std::max({sizes.column, text_width(fmt::format("{}  {}", i, row.title), kBoxFont, true) + 8,
+                  text_width(row.remark, kLabelFont) + 8});
     std::size_t lines = 1;
     for (const FlowBox& box : row.boxes) {
       lines = std::max(
@@ -195,10 +195,9 @@ void FlowWriter::write_defaults() {
                             .set("fixedsize", "true")
                             .set("penwidth", 1.4)
                             .set("margin", 0.0));
-  dot_.defaults("edge", Attributes()
-                            .set("fontname", kFontNames)
-                            .set("fontsize", kLabelFont)
-                            .set("arrowsize", 0.8));
+  dot_.defaults(
+      "edge",
+      Attributes().set("fontname", kFontNames).set("fontsize", kLabelFont).set("arrowsize", 0.8));
 }
 
 void FlowWriter::write_left_column() {
@@ -234,19 +233,18 @@ void FlowWriter::write_left_column() {
 void FlowWriter::write_lane(std::size_t lane) {
   const FlowLane& about = diagram_.lanes[lane];
   dot_.blank();
-  dot_.open_cluster(
-      "lane" + about.id,
-      Attributes()
-          .html("label", fmt::format("<b>{}</b>", html_text(about.title)))
-          .set("fontsize", kLaneFont)
-          .set("fontname", kFontNames)
-          .set("fontcolor", ink(Ink::kTitle))
-          .set("style", about.ellipsis ? "rounded,dashed,filled" : "rounded,filled")
-          .set("margin", kLaneMargin)
-          .set("color", ink(about.home ? Ink::kHomeLine : Ink::kLaneLine))
-          .set("fillcolor", ink(about.home ? Ink::kHomeFill : Ink::kLaneFill))
-          .set("class", about.home ? "lane home" : "lane")
-          .text("tooltip", about.title));
+  dot_.open_cluster("lane" + about.id,
+                    Attributes()
+                        .html("label", fmt::format("<b>{}</b>", html_text(about.title)))
+                        .set("fontsize", kLaneFont)
+                        .set("fontname", kFontNames)
+                        .set("fontcolor", ink(Ink::kTitle))
+                        .set("style", about.ellipsis ? "rounded,dashed,filled" : "rounded,filled")
+                        .set("margin", kLaneMargin)
+                        .set("color", ink(about.home ? Ink::kHomeLine : Ink::kLaneLine))
+                        .set("fillcolor", ink(about.home ? Ink::kHomeFill : Ink::kLaneFill))
+                        .set("class", about.home ? "lane home" : "lane")
+                        .text("tooltip", about.title));
   for (std::size_t row = 0; row < diagram_.rows.size(); ++row) {
     const FlowRow& flow_row = diagram_.rows[row];
     if (flow_row.has_transfer()) {
@@ -335,10 +333,10 @@ Attributes FlowWriter::line(Ink name, Tense tense, double width) const {
 
 void FlowWriter::write_plain_edge(std::size_t row, std::size_t lane) {
   const auto carries = [](const FlowBox& box) { return box.box && *box.box != BoxClass::kIdle; };
-  const bool flows = carries(diagram_.rows[row - 1].boxes[lane]) &&
-                     carries(diagram_.rows[row].boxes[lane]);
-  Attributes attributes = flows ? line(Ink::kArrow, tense_of(row), 1.2).set("weight", 200.0)
-                                : invisible();
+  const bool flows =
+      carries(diagram_.rows[row - 1].boxes[lane]) && carries(diagram_.rows[row].boxes[lane]);
+  Attributes attributes =
+      flows ? line(Ink::kArrow, tense_of(row), 1.2).set("weight", 200.0) : invisible();
   dot_.edge({node_id(row - 1, lane), node_id(row, lane)}, attributes.set("minlen", 2.0));
 }
 
@@ -367,11 +365,10 @@ void FlowWriter::write_ported_edges(std::size_t row, std::size_t lane) {
   };
   Attributes above = half(port.sent > 0, port.sent, label_above);
   above.set("dir", "none");
-  const bool gathers = std::any_of(flow_row.ports.begin(), flow_row.ports.end(),
-                                   [](const FlowPort& other) {
-                                     return other.sent > 0 && other.received == 0 &&
-                                            !other.label.empty();
-                                   });
+  const bool gathers =
+      std::any_of(flow_row.ports.begin(), flow_row.ports.end(), [](const FlowPort& other) {
+        return other.sent > 0 && other.received == 0 && !other.label.empty();
+      });
   if (gathers) above.set("minlen", 2.0);
   dot_.edge({node_id(row - 1, lane), bus_id(row, lane)}, above);
   Attributes below = half(port.received > 0, port.received, !label_above);
@@ -381,8 +378,8 @@ void FlowWriter::write_ported_edges(std::size_t row, std::size_t lane) {
 void FlowWriter::write_edges(std::size_t row) {
   const FlowRow& flow_row = diagram_.rows[row];
   dot_.blank();
-  dot_.comment(fmt::format("{} {} to {} {}", row - 1, diagram_.rows[row - 1].title, row,
-                           flow_row.title));
+  dot_.comment(
+      fmt::format("{} {} to {} {}", row - 1, diagram_.rows[row - 1].title, row, flow_row.title));
   for (std::size_t lane = 0; lane < diagram_.lanes.size(); ++lane) {
     if (flow_row.has_transfer()) {
       write_ported_edges(row, lane);
@@ -434,9 +431,8 @@ std::vector<Picture> draw_flow(const FlowDiagram& diagram, std::string_view phas
     }
     std::sort(phases.begin(), phases.end());
     phases.erase(std::unique(phases.begin(), phases.end()), phases.end());
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("phase '{}': {} has the phases {}", phase, shown.name,
-                            fmt::join(phases, ", ")));
+    throw Error(ErrorKind::kInvalidArgument, fmt::format("phase '{}': {} has the phases {}", phase,
+                                                         shown.name, fmt::join(phases, ", ")));
   }
   return pictures;
 }

@@ -33,7 +33,7 @@ struct FlowBox {
 struct FlowPort {
   std::size_t sent = 0;      ///< bytes
   std::size_t received = 0;  ///< bytes
-  std::string label;         ///< beside the line: of the receiver, or of the sender that gets nothing
+  std::string label;  ///< beside the line: of the receiver, or of the sender that gets nothing
   std::string tooltip;
 };
 
@@ -43,7 +43,7 @@ struct FlowRow {
   std::string title;  ///< "reduce-grad (sum)"
   std::string remark;
   bool remark_is_bytes = false;
-  std::string caption;  ///< of the frame: its point in one sentence
+  std::string caption;          ///< of the frame: its point in one sentence
   std::vector<FlowBox> boxes;   ///< per lane
   std::vector<FlowPort> ports;  ///< per lane; empty without a transfer
 
@@ -51,7 +51,7 @@ struct FlowRow {
 };
 
 struct FlowDiagram {
-  std::string name;     ///< of the file, without the row: "step2"
+  std::string name;  ///< of the file, without the row: "step2"
   std::string title;
   std::string caption;
   std::vector<FlowLane> lanes;

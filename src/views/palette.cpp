@@ -97,7 +97,9 @@ bool is_text(Ink ink) {
   }
 }
 
-std::string hex(Rgb rgb) { return fmt::format("#{:02X}{:02X}{:02X}", rgb.red, rgb.green, rgb.blue); }
+std::string hex(Rgb rgb) {
+  return fmt::format("#{:02X}{:02X}{:02X}", rgb.red, rgb.green, rgb.blue);
+}
 
 // Text keeps more of itself than areas and lines, so that the past can still be read.
 Rgb pale(Ink ink, Rgb strong, Rgb page) {

@@ -87,8 +87,8 @@ std::string transfer_remark(const PhaseFacts& facts) {
   if (is_star && amounts.size() == 1) {
     return fmt::format("{} × {}", facts.sent.size(), format_bytes(*amounts.begin()));
   }
-  std::string remark = fmt::format("{} in {}", format_bytes(facts.bytes()),
-                                   counted(facts.messages(), "message"));
+  std::string remark =
+      fmt::format("{} in {}", format_bytes(facts.bytes()), counted(facts.messages(), "message"));
   if (!is_star && !facts.collectives.empty()) {
     const Schedule schedule = expand(*facts.collectives.front()->collective);
     remark += fmt::format(", {}", to_string(schedule.request.algorithm));

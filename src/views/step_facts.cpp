@@ -77,9 +77,12 @@ PhaseFacts gather_facts(std::vector<const TraceOp*> ops) {
       if (!seen.insert({op->collective->communicator, op->collective->sequence}).second) continue;
       facts.collectives.push_back(op);
       add_messages(facts, *op->collective);
-    } else if (op->kind == OpKind::kSend || (op->kind == OpKind::kCopy && op->peer >= 0)) {
-      if (op->peer == op->rank) continue;
-      Sent& sent = facts.sent[{op->rank, op->peer}];
+    } else if (op->kind == OpKind::kSend || op->kind == OpKind::kCopy) {
+      if (op->peer < 0 || op->peer == op->rank) continue;
+      // A copy that writes a tensor brings it to its device, one that only reads takes it away.
+      const bool brings = op->kind == OpKind::kCopy && !op->writes.empty();
+      Sent& sent =
+          facts.sent[brings ? std::pair(op->peer, op->rank) : std::pair(op->rank, op->peer)];
       sent.messages += 1;
       sent.bytes += op->bytes;
     }

@@ -136,11 +136,14 @@ std::string format_memory(const std::vector<MemoryAccount>& accounts) {
     if (any) rows.push_back(std::move(row));
   };
   for (std::size_t kind = 0; kind < kMemoryKinds; ++kind) {
-    add_row(std::string(to_string(static_cast<MemoryKind>(kind))),
-            [kind](const MemoryAccount& account) { return account.at_peak[kind]; }, "-");
+    add_row(
+        std::string(to_string(static_cast<MemoryKind>(kind))),
+        [kind](const MemoryAccount& account) { return account.at_peak[kind]; }, "-");
   }
-  add_row("peak", [](const MemoryAccount& account) { return account.peak; }, "-");
-  add_row("capacity", [](const MemoryAccount& account) { return account.capacity; }, "-");
+  add_row(
+      "peak", [](const MemoryAccount& account) { return account.peak; }, "-");
+  add_row(
+      "capacity", [](const MemoryAccount& account) { return account.capacity; }, "-");
   return format_table(header, rows);
 }
 

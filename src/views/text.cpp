@@ -44,20 +44,25 @@ bool is_in(const std::array<Interval, N>& intervals, char32_t point) {
 }
 
 // Widths of U+0020 to U+007E in thousandths of the size [Adobe Helvetica.afm].
-constexpr std::array<int, 95> kHelvetica = {
-    278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278,   //  !"#$%&'()*+,-./
-    556, 556, 556, 556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556,   // 0-9:;<=>?
-    1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778,  // @A-O
-    667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556,   // P-Z[\]^_
-    333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556,   // `a-o
-    556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584};       // p-z{|}~
+constexpr std::array<int, 95> kHelvetica = {278,  278, 355, 556, 556, 889, 667, 191, 333,
+                                            333,  389, 584, 278, 333, 278, 278,  //  !"#$%&'()*+,-./
+                                            556,  556, 556, 556, 556, 556, 556, 556, 556,
+                                            556,  278, 278, 584, 584, 584, 556,  // 0-9:;<=>?
+                                            1015, 667, 667, 722, 722, 667, 611, 778, 722,
+                                            278,  500, 667, 556, 833, 722, 778,  // @A-O
+                                            667,  778, 722, 667, 611, 722, 667, 944, 667,
+                                            667,  611, 278, 278, 278, 469, 556,  // P-Z[\]^_
+                                            333,  556, 556, 500, 556, 556, 278, 556, 556,
+                                            222,  222, 500, 222, 833, 556, 556,  // `a-o
+                                            556,  556, 333, 500, 278, 556, 500, 722, 500,
+                                            500,  500, 334, 260, 334, 584};  // p-z{|}~
 
 double glyph_width(char32_t point) {
   if (point >= 0x20 && point < 0x7F) return kHelvetica[point - 0x20];
   if (is_in(kCombining, point)) return 0;
   if (is_in(kWide, point)) return 1000;
   if (point == 0xA0) return 278;
-  if (point >= 0x2080 && point <= 0x2099) return 400;  // subscripts
+  if (point >= 0x2080 && point <= 0x2099) return 400;   // subscripts
   if (point >= 0x2190 && point <= 0x22FF) return 1000;  // arrows, mathematical operators
   if (point == 0x2026 || point == 0x22EF) return 1000;  // ellipses
   return 667;
@@ -125,8 +130,8 @@ std::vector<char32_t> code_points(std::string_view text) {
   std::vector<char32_t> points;
   for (std::size_t at = 0; at < text.size();) {
     const char32_t point = next_point(text, at);
-    const bool is_control = point < 0x20 || (point >= 0x7F && point < 0xA0) || point == 0x2028 ||
-                            point == 0x2029;
+    const bool is_control =
+        point < 0x20 || (point >= 0x7F && point < 0xA0) || point == 0x2028 || point == 0x2029;
     points.push_back(is_control ? U' ' : point);
   }
   return points;

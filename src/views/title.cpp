@@ -23,7 +23,8 @@ std::vector<std::string> wrap_text(std::string_view text, double size, double wi
     line.push_back(point);
     if (point == U' ' || point >= 0x2E80) last_break = line.size();
     if (text_width(to_utf8(line), size) <= width || last_break == 0) continue;
-    std::vector<char32_t> head(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(last_break));
+    std::vector<char32_t> head(line.begin(),
+                               line.begin() + static_cast<std::ptrdiff_t>(last_break));
     if (head.size() == line.size()) continue;  // the break itself may hang over
     line.erase(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(last_break));
     while (!head.empty() && head.back() == U' ') head.pop_back();
@@ -47,9 +48,8 @@ std::string title_markup(std::string_view title, std::string_view caption,
       R"(<table border="0" cellborder="0" cellspacing="2"><tr><td width="{:.0f}"><b>{}</b></td></tr>)",
       wide, html_text(title));
   for (const std::string& line : wrapped) {
-    markup += fmt::format(
-        R"(<tr><td><font point-size="{:.0f}" color="{}">{}</font></td></tr>)", kCaptionFont,
-        colour(Ink::kCaption, theme), html_text(line));
+    markup += fmt::format(R"(<tr><td><font point-size="{:.0f}" color="{}">{}</font></td></tr>)",
+                          kCaptionFont, colour(Ink::kCaption, theme), html_text(line));
   }
   return markup + R"(<tr><td height="6"></td></tr></table>)";
 }

@@ -1,0 +1,30 @@
+// The pictures of a step: which diagram a strategy's trace is drawn with.
+
+#include <fmt/format.h>
+
+#include "ringside/error.h"
+#include "ringside/views.h"
+#include "views/step_diagram.h"
+
+namespace ringside {
+namespace {
+
+FlowDiagram diagram_of(const Trace& trace, int step) {
+  const std::string& strategy = trace.run.strategy;
+  if (strategy == "single") return single_diagram(trace, step);
+  if (strategy == "dp") return data_parallel_diagram(trace, step);
+  if (strategy == "ddp") return ddp_diagram(trace, step);
+  throw Error(
+      ErrorKind::kInvalidArgument,
+      fmt::format("strategy '{}': pictures of a step are drawn for single, dp and ddp", strategy));
+}
+
+}  // namespace
+
+std::vector<Picture> draw_step(const Trace& trace, int step, std::string_view phase,
+                               const DrawOptions& options) {
+  require_step(trace, step);
+  return draw_flow(diagram_of(trace, step), phase, options);
+}
+
+}  // namespace ringside
