@@ -65,7 +65,7 @@ class Kernels {
   /// out = a * factor, the factor rounded to the dtype first (as DDP's division by the world size).
   virtual void scale(LaunchContext&, const DeviceArray& out, const DeviceArray& a, double factor);
   virtual void relu(LaunchContext&, const DeviceArray& y, const DeviceArray& x);
-  /// dx = dy where y > 0, else 0.
+  /// dx = dy where y > 0, else 0 (where y is NaN: dy, as in PyTorch).
   virtual void relu_backward(LaunchContext&, const DeviceArray& dx, const DeviceArray& dy,
                              const DeviceArray& y);
   virtual void tanh(LaunchContext&, const DeviceArray& y, const DeviceArray& x);
@@ -120,6 +120,13 @@ class Kernels {
                                    const DeviceArray& dy, const DeviceArray& x,
                                    const DeviceArray& weight, const DeviceArray& saved_mean,
                                    const DeviceArray& saved_inverse_std);
+  /// Backward of batch_norm_evaluate: the statistics are constants.
+  virtual void batch_norm_evaluate_backward(LaunchContext&, const DeviceArray& dx,
+                                            const DeviceArray& dweight, const DeviceArray& dbias,
+                                            const DeviceArray& dy, const DeviceArray& x,
+                                            const DeviceArray& weight,
+                                            const DeviceArray& running_mean,
+                                            const DeviceArray& running_variance, double epsilon);
 
   // ---- losses (mean over rows or elements), optimiser
   /// loss [1] = mean over rows of logsumexp(row) - row[target]; probabilities [rows,classes] =

@@ -100,6 +100,13 @@ void Kernels::batch_norm_backward(LaunchContext&, const DeviceArray&, const Devi
                                   const DeviceArray&, const DeviceArray&, const DeviceArray&) {
   missing(*this, "batch_norm_backward");
 }
+void Kernels::batch_norm_evaluate_backward(LaunchContext&, const DeviceArray&, const DeviceArray&,
+                                           const DeviceArray&, const DeviceArray&,
+                                           const DeviceArray&, const DeviceArray&,
+                                           const DeviceArray&, const DeviceArray&, double) {
+  missing(*this, "batch_norm_evaluate_backward");
+}
+
 void Kernels::cross_entropy(LaunchContext&, const DeviceArray&, const DeviceArray&,
                             const DeviceArray&, const DeviceArray&) {
   missing(*this, "cross_entropy");

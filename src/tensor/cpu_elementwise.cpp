@@ -1,0 +1,81 @@
+// Elementwise kernels. Bound by memory: one pass, no branches that a compiler cannot turn into
+// selects.
+#include <cmath>
+
+#include "tensor/cpu_kernel_set.h"
+
+namespace ringside {
+
+void CpuKernels::add(LaunchContext&, const DeviceArray& out, double alpha, const DeviceArray& a,
+                     double beta, const DeviceArray& b) {
+  visit_dtype(out.dtype, [&]<typename T>() {
+    // Not __restrict: out may be a or b.
+    T* sum = out.data<T>();
+    const T* left = a.data<T>();
+    const T* right = b.data<T>();
+    const T left_factor = static_cast<T>(alpha);
+    const T right_factor = static_cast<T>(beta);
+    const std::size_t count = out.count();
+    for (std::size_t i = 0; i < count; ++i) {
+      sum[i] = left_factor * left[i] + right_factor * right[i];
+    }
+  });
+}
+
+void CpuKernels::scale(LaunchContext&, const DeviceArray& out, const DeviceArray& a,
+                       double factor) {
+  visit_floating(out.dtype, [&]<typename T>() {
+    T* scaled = out.data<T>();
+    const T* values = a.data<T>();
+    const T rounded = static_cast<T>(factor);
+    const std::size_t count = out.count();
+    for (std::size_t i = 0; i < count; ++i) scaled[i] = values[i] * rounded;
+  });
+}
+
+void CpuKernels::relu(LaunchContext&, const DeviceArray& y, const DeviceArray& x) {
+  visit_floating(y.dtype, [&]<typename T>() {
+    T* out = y.data<T>();
+    const T* in = x.data<T>();
+    const std::size_t count = y.count();
+    // Written so that NaN stays NaN, as in PyTorch.
+    for (std::size_t i = 0; i < count; ++i) out[i] = in[i] <= T(0) ? T(0) : in[i];
+  });
+}
+
+void CpuKernels::relu_backward(LaunchContext&, const DeviceArray& dx, const DeviceArray& dy,
+                               const DeviceArray& y) {
+  visit_floating(dx.dtype, [&]<typename T>() {
+    T* out = dx.data<T>();
+    const T* gradient = dy.data<T>();
+    const T* activation = y.data<T>();
+    const std::size_t count = dx.count();
+    for (std::size_t i = 0; i < count; ++i) {
+      out[i] = activation[i] <= T(0) ? T(0) : gradient[i];
+    }
+  });
+}
+
+void CpuKernels::tanh(LaunchContext&, const DeviceArray& y, const DeviceArray& x) {
+  visit_floating(y.dtype, [&]<typename T>() {
+    T* out = y.data<T>();
+    const T* in = x.data<T>();
+    const std::size_t count = y.count();
+    for (std::size_t i = 0; i < count; ++i) out[i] = std::tanh(in[i]);
+  });
+}
+
+void CpuKernels::tanh_backward(LaunchContext&, const DeviceArray& dx, const DeviceArray& dy,
+                               const DeviceArray& y) {
+  visit_floating(dx.dtype, [&]<typename T>() {
+    T* out = dx.data<T>();
+    const T* gradient = dy.data<T>();
+    const T* activation = y.data<T>();
+    const std::size_t count = dx.count();
+    for (std::size_t i = 0; i < count; ++i) {
+      out[i] = gradient[i] * (T(1) - activation[i] * activation[i]);
+    }
+  });
+}
+
+}  // namespace ringside

@@ -1,0 +1,170 @@
+// Batch normalisation per channel of [B,C] or [B,C,...]. Statistics and the backward sums are taken
+// in float64 whatever the dtype, batch by batch, as PyTorch's CPU kernels do.
+#include <cmath>
+#include <vector>
+
+#include "tensor/cpu_kernel_set.h"
+
+namespace ringside {
+namespace {
+
+/// The geometry of a batch: `inner` values of a channel lie together.
+struct Channels {
+  explicit Channels(const Shape& shape)
+      : batch(shape[0]), channels(shape[1]), inner(1), per_channel(0) {
+    for (std::size_t d = 2; d < shape.rank(); ++d) inner *= shape[static_cast<std::int64_t>(d)];
+    per_channel = batch * inner;
+  }
+  std::int64_t batch, channels, inner, per_channel;
+
+  /// Calls visit(channel, i) for every element in memory order.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    std::int64_t i = 0;
+    for (std::int64_t b = 0; b < batch; ++b) {
+      for (std::int64_t c = 0; c < channels; ++c) {
+        for (std::int64_t s = 0; s < inner; ++s) visit(c, i++);
+      }
+    }
+  }
+};
+
+/// Writes y = (x - mean) * inverse_std * weight + bias as one scale and one shift per channel.
+template <typename T>
+void normalise(const Channels& channels, const DeviceArray& y, const DeviceArray& x, const T* mean,
+               const T* inverse_std, const DeviceArray& weight, const DeviceArray& bias) {
+  std::vector<T> scale(channels.channels);
+  std::vector<T> shift(channels.channels);
+  for (std::int64_t c = 0; c < channels.channels; ++c) {
+    scale[c] = inverse_std[c] * weight.data<T>()[c];
+    shift[c] = bias.data<T>()[c] - mean[c] * scale[c];
+  }
+  T* out = y.data<T>();
+  const T* in = x.data<T>();
+  channels.for_each([&](std::int64_t c, std::int64_t i) { out[i] = in[i] * scale[c] + shift[c]; });
+}
+
+/// 1 / sqrt(variance + epsilon) of the running variance.
+template <typename T>
+std::vector<T> inverse_deviation(const DeviceArray& variance, double epsilon) {
+  std::vector<T> inverse_std;
+  inverse_std.reserve(variance.count());
+  for (const T value : variance.elements<T>()) {
+    inverse_std.push_back(static_cast<T>(1 / std::sqrt(static_cast<double>(value) + epsilon)));
+  }
+  return inverse_std;
+}
+
+/// The backward sums of every channel: Σ dy (the bias's gradient) and Σ dy x̂ (the weight's), where
+/// x̂ = (x - mean) * inverse_std.
+template <typename T>
+struct Sums {
+  Sums(const Channels& channels, const T* dy, const T* x, const T* mean, const T* inverse_std)
+      : gradient(channels.channels, 0.0), dot(channels.channels, 0.0) {
+    channels.for_each([&](std::int64_t c, std::int64_t i) {
+      gradient[c] += dy[i];
+      dot[c] += dy[i] * static_cast<double>((x[i] - mean[c]) * inverse_std[c]);
+    });
+  }
+  void store(const DeviceArray& dweight, const DeviceArray& dbias) const {
+    for (std::size_t c = 0; c < gradient.size(); ++c) {
+      dweight.data<T>()[c] = static_cast<T>(dot[c]);
+      dbias.data<T>()[c] = static_cast<T>(gradient[c]);
+    }
+  }
+  std::vector<double> gradient, dot;
+};
+
+}  // namespace
+
+void CpuKernels::batch_norm(LaunchContext&, const DeviceArray& y, const DeviceArray& saved_mean,
+                            const DeviceArray& saved_inverse_std, const DeviceArray& running_mean,
+                            const DeviceArray& running_variance, const DeviceArray& x,
+                            const DeviceArray& weight, const DeviceArray& bias, double momentum,
+                            double epsilon) {
+  visit_floating(x.dtype, [&]<typename T>() {
+    const Channels channels(x.shape);
+    const auto count = static_cast<double>(channels.per_channel);
+    const T* in = x.data<T>();
+    std::vector<double> mean(channels.channels, 0.0);
+    std::vector<double> squares(channels.channels, 0.0);
+    channels.for_each([&](std::int64_t c, std::int64_t i) { mean[c] += in[i]; });
+    for (double& m : mean) m /= count;
+    channels.for_each([&](std::int64_t c, std::int64_t i) {
+      const double deviation = in[i] - mean[c];
+      squares[c] += deviation * deviation;
+    });
+    const auto move = [momentum](T& running, double batch) {
+      running = static_cast<T>(momentum * batch + (1 - momentum) * static_cast<double>(running));
+    };
+    for (std::int64_t c = 0; c < channels.channels; ++c) {
+      saved_mean.data<T>()[c] = static_cast<T>(mean[c]);
+      saved_inverse_std.data<T>()[c] = static_cast<T>(1 / std::sqrt(squares[c] / count + epsilon));
+      move(running_mean.data<T>()[c], mean[c]);
+      move(running_variance.data<T>()[c], squares[c] / (count - 1));
+    }
+    normalise(channels, y, x, saved_mean.data<T>(), saved_inverse_std.data<T>(), weight, bias);
+  });
+}
+
+void CpuKernels::batch_norm_evaluate(LaunchContext&, const DeviceArray& y, const DeviceArray& x,
+                                     const DeviceArray& running_mean,
+                                     const DeviceArray& running_variance, const DeviceArray& weight,
+                                     const DeviceArray& bias, double epsilon) {
+  visit_floating(x.dtype, [&]<typename T>() {
+    const Channels channels(x.shape);
+    const std::vector<T> inverse_std = inverse_deviation<T>(running_variance, epsilon);
+    normalise(channels, y, x, running_mean.data<T>(), inverse_std.data(), weight, bias);
+  });
+}
+
+// dx = weight * inverse_std * (dy - Σ dy / n - x̂ * Σ dy x̂ / n) for n values per channel.
+void CpuKernels::batch_norm_backward(LaunchContext&, const DeviceArray& dx,
+                                     const DeviceArray& dweight, const DeviceArray& dbias,
+                                     const DeviceArray& dy, const DeviceArray& x,
+                                     const DeviceArray& weight, const DeviceArray& saved_mean,
+                                     const DeviceArray& saved_inverse_std) {
+  visit_floating(dx.dtype, [&]<typename T>() {
+    const Channels channels(x.shape);
+    const auto count = static_cast<double>(channels.per_channel);
+    const T* in = x.data<T>();
+    const T* gradient = dy.data<T>();
+    const T* mean = saved_mean.data<T>();
+    const T* inverse_std = saved_inverse_std.data<T>();
+    const Sums<T> sums(channels, gradient, in, mean, inverse_std);
+    sums.store(dweight, dbias);
+    std::vector<T> mean_gradient(channels.channels);
+    std::vector<T> mean_dot(channels.channels);
+    for (std::int64_t c = 0; c < channels.channels; ++c) {
+      mean_gradient[c] = static_cast<T>(sums.gradient[c] / count);
+      mean_dot[c] = static_cast<T>(sums.dot[c] / count);
+    }
+    T* out = dx.data<T>();
+    const T* w = weight.data<T>();
+    channels.for_each([&](std::int64_t c, std::int64_t i) {
+      const T normalised = (in[i] - mean[c]) * inverse_std[c];
+      out[i] = w[c] * inverse_std[c] * (gradient[i] - mean_gradient[c] - normalised * mean_dot[c]);
+    });
+  });
+}
+
+void CpuKernels::batch_norm_evaluate_backward(LaunchContext&, const DeviceArray& dx,
+                                              const DeviceArray& dweight, const DeviceArray& dbias,
+                                              const DeviceArray& dy, const DeviceArray& x,
+                                              const DeviceArray& weight,
+                                              const DeviceArray& running_mean,
+                                              const DeviceArray& running_variance, double epsilon) {
+  visit_floating(dx.dtype, [&]<typename T>() {
+    const Channels channels(x.shape);
+    const T* gradient = dy.data<T>();
+    const std::vector<T> inverse_std = inverse_deviation<T>(running_variance, epsilon);
+    Sums<T>(channels, gradient, x.data<T>(), running_mean.data<T>(), inverse_std.data())
+        .store(dweight, dbias);
+    T* out = dx.data<T>();
+    const T* w = weight.data<T>();
+    channels.for_each(
+        [&](std::int64_t c, std::int64_t i) { out[i] = w[c] * inverse_std[c] * gradient[i]; });
+  });
+}
+
+}  // namespace ringside
