@@ -122,6 +122,9 @@ class Buffer {
       : storage_(std::move(storage)), accounted_(std::move(accounted)) {}
   explicit operator bool() const { return storage_ != nullptr; }
   const std::shared_ptr<Storage>& storage() const { return storage_; }
+  /// True while another handle on the host holds the same allocation. Launches do not count, so the
+  /// answer does not depend on timing.
+  bool shared() const { return accounted_.use_count() > 1; }
   DeviceArray array(DType dtype, const Shape& shape, std::size_t offset = 0) const {
     return {storage_, offset, dtype, shape};
   }

@@ -82,9 +82,13 @@ class Tensor {
 
   /// Shares the array, without a place in the graph.
   Tensor detach() const;
+  /// True if another handle shares this tensor or its allocation: then it must not be stolen or
+  /// written in place.
+  bool shared() const;
   bool same(const Tensor& other) const { return impl_ == other.impl_; }
 
  private:
+  friend class Accumulator;
   struct Impl;
   explicit Tensor(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<Impl> impl_;
@@ -94,7 +98,11 @@ class Tensor {
 class Node {
  public:
   explicit Node(std::string name, std::size_t outputs = 1);
-  virtual ~Node() = default;
+  /// Never recurses, however deep the graph. A node must hold other nodes in next() only: it saves
+  /// detached tensors.
+  virtual ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
   /// From the gradients of its outputs (undefined where none arrived) the gradients of its inputs,
   /// one per next edge (undefined = none).
   virtual std::vector<Tensor> backward(std::vector<Tensor> gradients) = 0;
@@ -111,10 +119,12 @@ class Node {
   void set_sequence(std::uint64_t sequence) { sequence_ = sequence; }
 
  private:
+  friend class BackwardPass;
   std::string name_;
   std::uint64_t sequence_;  // per thread, ascending
   std::vector<Edge> next_;
   std::size_t outputs_;
+  bool released_ = false;  // backward has run
 };
 
 /// Runs the graph backwards from `root` (a scalar, or `gradient` given in root's shape) into the
@@ -144,7 +154,8 @@ Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options);
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                   const Tensor& running_mean, const Tensor& running_variance, bool training,
                   double momentum, double epsilon);
-/// Mean over rows; logits [B,C], targets int64 [B]. Scalar of shape {1}.
+/// Mean over rows; logits [B,C], targets int64 [B]. Scalar of shape {1}; NaN for no rows, as in
+/// PyTorch. A target outside [0,C) is an asynchronous error that names row, value and classes.
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets);
 Tensor mse_loss(const Tensor& x, const Tensor& y);
 Tensor add(const Tensor& a, const Tensor& b);

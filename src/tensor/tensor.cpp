@@ -1,0 +1,191 @@
+// Tensor: making, viewing, reading back.
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "ringside/error.h"
+#include "tensor/operator.h"
+#include "tensor/tensor_impl.h"
+
+namespace ringside {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+template <typename T>
+T converted(double value) {
+  if constexpr (std::is_integral_v<T>) {
+    // 2^63 is the first double beyond int64; the casts of the limits are exact for int32.
+    constexpr double kBeyond = -static_cast<double>(std::numeric_limits<T>::min());
+    if (!(value >= -kBeyond && value < kBeyond)) {
+      throw Error(ErrorKind::kInvalidInput,
+                  fmt::format("the value {} does not fit {}", value, to_string(dtype_of<T>())));
+    }
+  }
+  return static_cast<T>(value);
+}
+
+Bytes to_bytes(std::span<const double> values, DType dtype) {
+  Bytes bytes(values.size() * size_of(dtype));
+  visit_dtype(dtype, [&]<typename T>() {
+    std::byte* place = bytes.data();
+    for (const double value : values) {
+      const T element = converted<T>(value);
+      std::memcpy(place, &element, sizeof(T));
+      place += sizeof(T);
+    }
+  });
+  return bytes;
+}
+
+std::vector<double> from_bytes(const Bytes& bytes, DType dtype) {
+  std::vector<double> values(bytes.size() / size_of(dtype));
+  visit_dtype(dtype, [&]<typename T>() {
+    const std::byte* place = bytes.data();
+    for (double& value : values) {
+      T element;
+      std::memcpy(&element, place, sizeof(T));
+      value = static_cast<double>(element);
+      place += sizeof(T);
+    }
+  });
+  return values;
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- making
+
+Tensor Tensor::view(Device& device, const Buffer& buffer, std::size_t offset, const Shape& shape,
+                    DType dtype, std::string name) {
+  auto impl = std::make_shared<Impl>();
+  impl->device = &device;
+  impl->buffer = buffer;
+  impl->array = buffer.array(dtype, shape, offset);
+  impl->name = std::move(name);
+  const std::size_t available = buffer ? buffer.storage()->bytes() : 0;
+  if (offset > available || impl->array.bytes() > available - offset ||
+      offset % size_of(dtype) != 0) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("view: {} elements of {} from byte {} on do not lie in a buffer of {} "
+                            "bytes",
+                            shape.numel(), to_string(dtype), offset, available));
+  }
+  return Tensor(std::move(impl));
+}
+
+Tensor Tensor::empty(Device& device, const Shape& shape, DType dtype, MemoryKind kind,
+                     std::string name) {
+  const std::size_t bytes = static_cast<std::size_t>(shape.numel()) * size_of(dtype);
+  return view(device, device.allocate(bytes, kind), 0, shape, dtype, std::move(name));
+}
+
+Tensor Tensor::full(Device& device, const Shape& shape, DType dtype, double value, MemoryKind kind,
+                    std::string name) {
+  Tensor tensor = empty(device, shape, dtype, kind, std::move(name));
+  fill_in_place(tensor, value);
+  return tensor;
+}
+
+Tensor Tensor::from_host(Device& device, const Shape& shape, DType dtype,
+                         std::span<const double> values, MemoryKind kind, std::string name) {
+  if (values.size() != static_cast<std::size_t>(shape.numel())) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("from_host: {} values do not fill shape {} of {} elements",
+                            values.size(), to_string(shape), shape.numel()));
+  }
+  Tensor tensor = empty(device, shape, dtype, kind, std::move(name));
+  auto staged =
+      std::make_shared<const Bytes>(device.executes() ? to_bytes(values, dtype) : Bytes());
+  submit_copy(device, "copy-host-to-device", tensor.name(), tensor.bytes(), {},
+              {{tensor, "output"}}, [to = tensor.array(), staged](LaunchContext& context) {
+                context.kernels.copy_from_host(context, to, staged->data());
+              });
+  return tensor;
+}
+
+// ---------------------------------------------------------------- reading
+
+std::vector<double> host_values(const Tensor& tensor, double healthy) {
+  check_defined("host_values", {{tensor, "tensor"}});
+  Device& device = tensor.device();
+  auto staged = std::make_shared<Bytes>(device.executes() ? tensor.bytes() : 0);
+  submit_copy(device, "copy-device-to-host", tensor.name(), tensor.bytes(), {{tensor, "input"}}, {},
+              [staged, from = tensor.array()](LaunchContext& context) {
+                context.kernels.copy_to_host(context, staged->data(), from);
+              });
+  device.compute().synchronize();
+  if (!device.executes()) {
+    return std::vector<double>(static_cast<std::size_t>(tensor.numel()), healthy);
+  }
+  return from_bytes(*staged, tensor.dtype());
+}
+
+double host_value(const Tensor& tensor, double healthy) {
+  check_defined("host_value", {{tensor, "tensor"}});
+  if (tensor.numel() != 1) {
+    fail("host_value", fmt::format("tensor {} must have one element", to_string(tensor.shape())));
+  }
+  return host_values(tensor, healthy).front();
+}
+
+// ---------------------------------------------------------------- members
+
+Device& Tensor::device() const { return *impl_->device; }
+const Shape& Tensor::shape() const { return impl_->array.shape; }
+DType Tensor::dtype() const { return impl_->array.dtype; }
+const Buffer& Tensor::buffer() const { return impl_->buffer; }
+const DeviceArray& Tensor::array() const { return impl_->array; }
+const std::string& Tensor::name() const { return impl_->name; }
+void Tensor::set_name(std::string name) { impl_->name = std::move(name); }
+
+bool Tensor::requires_grad() const { return impl_->requires_grad || impl_->grad_fn != nullptr; }
+
+void Tensor::set_requires_grad(bool requires_grad) {
+  if (requires_grad && !is_floating(dtype())) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("tensor '{}' is {}: only floating-point tensors can require gradients",
+                            name(), to_string(dtype())));
+  }
+  if (impl_->grad_fn != nullptr) {
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        "requires_grad can be set on leaves only; use detach() for a result of an operator");
+  }
+  impl_->requires_grad = requires_grad;
+}
+
+const std::shared_ptr<Node>& Tensor::grad_fn() const { return impl_->grad_fn; }
+
+void Tensor::set_grad_fn(std::shared_ptr<Node> node, int output) {
+  impl_->grad_fn = std::move(node);
+  impl_->output = output;
+}
+
+Edge Tensor::gradient_edge() const {
+  if (impl_->grad_fn != nullptr) return {impl_->grad_fn, impl_->output};
+  if (!impl_->requires_grad) return {};
+  if (impl_->accumulator == nullptr) impl_->accumulator = std::make_shared<Accumulator>(impl_);
+  return {impl_->accumulator, 0};
+}
+
+Tensor Tensor::grad() const { return impl_->grad; }
+void Tensor::set_grad(Tensor grad) { impl_->grad = std::move(grad); }
+void Tensor::set_accumulate_hook(std::function<void(Tensor&)> hook) {
+  impl_->hook = std::move(hook);
+}
+
+Tensor Tensor::detach() const {
+  auto impl = std::make_shared<Impl>();
+  impl->device = impl_->device;
+  impl->buffer = impl_->buffer;
+  impl->array = impl_->array;
+  impl->name = impl_->name;
+  return Tensor(std::move(impl));
+}
+
+bool Tensor::shared() const { return impl_.use_count() > 1 || impl_->buffer.shared(); }
+
+}  // namespace ringside
