@@ -100,20 +100,31 @@ if(NOT RINGSIDE_CUDA STREQUAL "OFF")
       set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
       set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
     endif()
-    find_package(CUDAToolkit QUIET)
-    find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS} ENV NCCL_HOME
-              PATH_SUFFIXES include)
-    find_library(NCCL_LIBRARY nccl HINTS ${CUDAToolkit_LIBRARY_DIR} ENV NCCL_HOME
-                 PATH_SUFFIXES lib lib64)
-    mark_as_advanced(NCCL_INCLUDE_DIR NCCL_LIBRARY)
+    # Not find_package(CUDAToolkit): CMake 3.25's stops with an error at CUDA 13.
+    get_filename_component(toolkit "${CMAKE_CUDA_COMPILER}" REALPATH)
+    get_filename_component(toolkit "${toolkit}/../.." ABSOLUTE)
+    set(places HINTS ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES} ${CMAKE_CUDA_IMPLICIT_LINK_DIRECTORIES}
+               "${toolkit}" ENV NCCL_HOME PATH_SUFFIXES include lib lib64)
+    find_path(CUDA_INCLUDE_DIR cuda_runtime.h ${places})
+    find_path(NCCL_INCLUDE_DIR nccl.h ${places})
+    find_library(CUDA_CUDART_LIBRARY cudart ${places})
+    find_library(CUDA_CUBLAS_LIBRARY cublas ${places})
+    find_library(NCCL_LIBRARY nccl ${places})
+    mark_as_advanced(CUDA_INCLUDE_DIR NCCL_INCLUDE_DIR CUDA_CUDART_LIBRARY CUDA_CUBLAS_LIBRARY
+                     NCCL_LIBRARY)
     # C++20 device code needs CUDA 12.
-    if(CUDAToolkit_FOUND AND CUDAToolkit_VERSION VERSION_GREATER_EQUAL 12 AND TARGET CUDA::cublas AND NCCL_INCLUDE_DIR AND NCCL_LIBRARY)
+    if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12 AND CUDA_INCLUDE_DIR AND
+       NCCL_INCLUDE_DIR AND CUDA_CUDART_LIBRARY AND CUDA_CUBLAS_LIBRARY AND NCCL_LIBRARY)
       set(found ON)
     endif()
   endif()
 endif()
 ringside_settle(CUDA ${found} "one of nvcc (12 or later), the CUDA runtime, cuBLAS and NCCL")
 if(RINGSIDE_HAVE_CUDA)
+  add_library(ringside_cudart INTERFACE)
+  add_library(CUDA::cudart ALIAS ringside_cudart)
+  target_include_directories(ringside_cudart SYSTEM INTERFACE "${CUDA_INCLUDE_DIR}")
+  target_link_libraries(ringside_cudart INTERFACE "${CUDA_CUDART_LIBRARY}")
   add_library(ringside_nccl INTERFACE)
   add_library(NCCL::nccl ALIAS ringside_nccl)
   target_include_directories(ringside_nccl SYSTEM INTERFACE "${NCCL_INCLUDE_DIR}")
