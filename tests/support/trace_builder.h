@@ -16,6 +16,7 @@ namespace ringside::test {
 class TraceBuilder {
  public:
   explicit TraceBuilder(TraceRun run) { trace_.run = std::move(run); }
+  explicit TraceBuilder(int devices) { trace_.run.devices = devices; }
 
   /// What is stamped on the ops that follow.
   TraceBuilder& at(int step, Phase phase, std::string host_thread = "main", int bucket = -1) {
@@ -77,7 +78,7 @@ class TraceBuilder {
 
   /// `stream` of `rank` waits for `awaited`.
   OpId wait(int rank, StreamKind stream, OpId awaited) {
-    TraceOp op = begin(OpKind::kWait, rank, "wait");
+    TraceOp op = begin(OpKind::kWait, rank, "wait-event");
     op.stream = stream;
     op.dependencies = {awaited};
     return add(std::move(op));

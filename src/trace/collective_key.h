@@ -1,0 +1,29 @@
+// Which ops are parts of one collective, or ends of one message.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+#include "ringside/trace.h"
+
+namespace ringside {
+
+struct CollectiveKey {
+  std::int64_t communicator = 0;
+  int source = -1;  // of a send and its recv, which are counted per pair; -1 for collectives
+  int destination = -1;
+  std::int64_t sequence = 0;
+  auto operator<=>(const CollectiveKey&) const = default;
+};
+
+inline CollectiveKey key_of(const TraceCollective& collective) {
+  const ScheduleRequest& request = collective.request;
+  CollectiveKey key{collective.communicator, -1, -1, collective.sequence};
+  if (request.operation == Operation::kSend || request.operation == Operation::kRecv) {
+    key.source = request.root;
+    key.destination = request.peer;
+  }
+  return key;
+}
+
+}  // namespace ringside
