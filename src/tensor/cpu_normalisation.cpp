@@ -10,12 +10,14 @@ namespace {
 
 /// The geometry of a batch: `inner` values of a channel lie together.
 struct Channels {
-  explicit Channels(const Shape& shape)
-      : batch(shape[0]), channels(shape[1]), inner(1), per_channel(0) {
-    for (std::size_t d = 2; d < shape.rank(); ++d) inner *= shape[static_cast<std::int64_t>(d)];
+  explicit Channels(const Shape& shape) : batch(shape[0]), channels(shape[1]) {
+    for (std::size_t d = 2; d < shape.rank(); ++d) inner *= shape.sizes()[d];
     per_channel = batch * inner;
   }
-  std::int64_t batch, channels, inner, per_channel;
+
+  std::int64_t batch, channels;
+  std::int64_t inner = 1;
+  std::int64_t per_channel = 0;
 
   /// Calls visit(channel, i) for every element in memory order.
   template <typename Visit>

@@ -12,9 +12,7 @@
 
 #include "tensor/gemm.h"
 
-namespace ringside {
-
-namespace gemm_loops {
+namespace ringside::gemm_loops {
 
 inline constexpr std::int64_t kTileRows = 64;      // of op(b): elements of the sum taken together
 inline constexpr std::int64_t kTileColumns = 128;  // of op(b) and c
@@ -76,5 +74,4 @@ void gemm(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const MatrixO
   }
 }
 
-}  // namespace gemm_loops
-}  // namespace ringside
+}  // namespace ringside::gemm_loops

@@ -47,10 +47,9 @@ class InlineDevice final : public Device {
       account->peak = std::max(account->peak, account->used);
     };
     change(bytes, 0);
-    constexpr std::align_val_t kAlignment{64};
     void* data = executes_ ? ::operator new(bytes, kAlignment) : nullptr;
     auto storage = std::make_shared<Storage>(
-        data, bytes, [kAlignment](void* memory) { ::operator delete(memory, kAlignment); });
+        data, bytes, [](void* memory) { ::operator delete(memory, kAlignment); });
     const std::shared_ptr<void> accounted(nullptr, [change, bytes](void*) { change(0, bytes); });
     return {std::move(storage), accounted};
   }
@@ -60,6 +59,8 @@ class InlineDevice final : public Device {
   void clear_ops() { recorder_.names.clear(); }
 
  private:
+  static constexpr std::align_val_t kAlignment{64};
+
   class InlineEvent final : public Event {
    public:
     InlineEvent() : Event(kNoOp) {}

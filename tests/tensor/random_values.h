@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <random>
@@ -23,7 +24,7 @@ inline std::vector<double> random_values(std::int64_t count, std::uint32_t seed)
 /// its order under a small step.
 inline std::vector<double> spaced_values(std::int64_t count, std::uint32_t seed) {
   std::vector<double> values(static_cast<std::size_t>(count));
-  std::iota(values.begin(), values.end(), 0.5 - static_cast<double>(count / 2));
+  std::iota(values.begin(), values.end(), 0.5 - std::floor(static_cast<double>(count) / 2));
   std::shuffle(values.begin(), values.end(), std::mt19937(seed));
   for (double& value : values) value *= 0.1;
   return values;
