@@ -8,6 +8,7 @@ namespace {
 
 std::vector<std::size_t> lengths(std::size_t elements, int ranks, Border border, DType dtype) {
   std::vector<std::size_t> result;
+  result.reserve(static_cast<std::size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank) {
     result.push_back(ring_chunk(elements, ranks, rank, border, dtype).size());
   }

@@ -1,5 +1,5 @@
 // Counted rounds, messages and bytes equal the closed forms, for every algorithm and operation and
-// 1 to 16 ranks. n ranks, S elements of the full buffer, k pieces, d = ceil(log2 n).
+// 1 to 16 ranks. n ranks, s elements of the full buffer, k pieces, d = ceil(log2 n).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ void expect_cost(const ScheduleCost& cost, const Closed& closed, const std::stri
   EXPECT_EQ(cost.max_received_by_rank, closed.received) << what;
 }
 
-// For every n: the counted cost of `algorithm` equals closed(n, S).
+// For every n: the counted cost of `algorithm` equals closed(n, s).
 template <typename ClosedForm>
 void expect_closed_form(Operation operation, Algorithm algorithm, ClosedForm closed) {
   for (int ranks = 1; ranks <= kMaxRanks; ++ranks) {
@@ -60,14 +60,14 @@ void expect_closed_form(Operation operation, Algorithm algorithm, ClosedForm clo
 }
 
 TEST(ClosedForm, Ring) {
-  const auto half = [](std::size_t n, std::size_t S) {
-    return Closed{n - 1, n * (n - 1), (n - 1) * S, S * (n - 1) / n, S * (n - 1) / n};
+  const auto half = [](std::size_t n, std::size_t s) {
+    return Closed{n - 1, n * (n - 1), (n - 1) * s, s * (n - 1) / n, s * (n - 1) / n};
   };
   expect_closed_form(Operation::kReduceScatter, Algorithm::kRing, half);
   expect_closed_form(Operation::kAllGather, Algorithm::kRing, half);
-  expect_closed_form(Operation::kAllReduce, Algorithm::kRing, [](std::size_t n, std::size_t S) {
-    return Closed{2 * (n - 1), 2 * n * (n - 1), 2 * (n - 1) * S, 2 * S * (n - 1) / n,
-                  2 * S * (n - 1) / n};
+  expect_closed_form(Operation::kAllReduce, Algorithm::kRing, [](std::size_t n, std::size_t s) {
+    return Closed{2 * (n - 1), 2 * n * (n - 1), 2 * (n - 1) * s, 2 * s * (n - 1) / n,
+                  2 * s * (n - 1) / n};
   });
   expect_closed_form(Operation::kBarrier, Algorithm::kRing, [](std::size_t n, std::size_t) {
     return Closed{2 * (n - 1), 2 * n * (n - 1), 0, 0, 0};
@@ -80,8 +80,8 @@ TEST(ClosedForm, Chain) {
       for (int pieces = 1; pieces <= 7; ++pieces) {
         const auto n = static_cast<std::size_t>(ranks);
         const auto k = static_cast<std::size_t>(pieces);
-        const std::size_t S = n * kBlock;
-        const Closed closed = n == 1 ? Closed{} : Closed{n - 2 + k, (n - 1) * k, (n - 1) * S, S, S};
+        const std::size_t s = n * kBlock;
+        const Closed closed = n == 1 ? Closed{} : Closed{n - 2 + k, (n - 1) * k, (n - 1) * s, s, s};
         expect_cost(cost_of(operation, Algorithm::kRing, ranks, pieces, ranks / 2), closed,
                     std::string(to_string(operation)) + " " + std::to_string(n) + " ranks, " +
                         std::to_string(k) + " pieces");
@@ -92,46 +92,46 @@ TEST(ClosedForm, Chain) {
 
 TEST(ClosedForm, Star) {
   // The root's port carries everything.
-  const auto whole = [](std::size_t n, std::size_t S, bool from_root) {
-    const std::size_t root = (n - 1) * S;
-    const std::size_t other = n > 1 ? S : 0;
-    return Closed{std::min<std::size_t>(n - 1, 1), n - 1, (n - 1) * S, from_root ? root : other,
+  const auto whole = [](std::size_t n, std::size_t s, bool from_root) {
+    const std::size_t root = (n - 1) * s;
+    const std::size_t other = n > 1 ? s : 0;
+    return Closed{std::min<std::size_t>(n - 1, 1), n - 1, (n - 1) * s, from_root ? root : other,
                   from_root ? other : root};
   };
   expect_closed_form(Operation::kBroadcast, Algorithm::kStar,
-                     [&](std::size_t n, std::size_t S) { return whole(n, S, true); });
+                     [&](std::size_t n, std::size_t s) { return whole(n, s, true); });
   expect_closed_form(Operation::kReduce, Algorithm::kStar,
-                     [&](std::size_t n, std::size_t S) { return whole(n, S, false); });
+                     [&](std::size_t n, std::size_t s) { return whole(n, s, false); });
   expect_closed_form(Operation::kScatter, Algorithm::kStar,
-                     [&](std::size_t n, std::size_t S) { return whole(n, S / n, true); });
+                     [&](std::size_t n, std::size_t s) { return whole(n, s / n, true); });
   expect_closed_form(Operation::kGather, Algorithm::kStar,
-                     [&](std::size_t n, std::size_t S) { return whole(n, S / n, false); });
+                     [&](std::size_t n, std::size_t s) { return whole(n, s / n, false); });
 
   const auto both = [](std::size_t n, std::size_t in, std::size_t out) {
     const std::size_t rounds = n > 1 ? 2 : 0;
     return Closed{rounds, 2 * (n - 1), (n - 1) * (in + out), (n - 1) * out, (n - 1) * in};
   };
   expect_closed_form(Operation::kAllReduce, Algorithm::kStar,
-                     [&](std::size_t n, std::size_t S) { return both(n, S, S); });
+                     [&](std::size_t n, std::size_t s) { return both(n, s, s); });
   expect_closed_form(Operation::kBarrier, Algorithm::kStar,
                      [&](std::size_t n, std::size_t) { return both(n, 0, 0); });
   // A rank beside the root sends its block and receives all, or the reverse: more than the root's
   // (n-1) blocks.
-  expect_closed_form(Operation::kAllGather, Algorithm::kStar, [&](std::size_t n, std::size_t S) {
-    Closed closed = both(n, S / n, S);
-    closed.received = n > 1 ? S : 0;
+  expect_closed_form(Operation::kAllGather, Algorithm::kStar, [&](std::size_t n, std::size_t s) {
+    Closed closed = both(n, s / n, s);
+    closed.received = n > 1 ? s : 0;
     return closed;
   });
   expect_closed_form(Operation::kReduceScatter, Algorithm::kStar,
-                     [&](std::size_t n, std::size_t S) {
-                       Closed closed = both(n, S, S / n);
-                       closed.sent = n > 1 ? S : 0;
+                     [&](std::size_t n, std::size_t s) {
+                       Closed closed = both(n, s, s / n);
+                       closed.sent = n > 1 ? s : 0;
                        return closed;
                      });
 }
 
 TEST(ClosedForm, Tree) {
-  // Edges of a binomial scatter carry each block once per level below the root: S/n times the sum
+  // Edges of a binomial scatter carry each block once per level below the root: s/n times the sum
   // over ranks v of the number of ones in v.
   const auto block_levels = [](std::size_t n) {
     std::size_t sum = 0;
@@ -146,35 +146,35 @@ TEST(ClosedForm, Tree) {
     }
     return largest;
   };
-  const auto whole = [](std::size_t n, std::size_t S, std::size_t root, std::size_t other) {
-    return Closed{ceil_log2(n), n - 1, (n - 1) * S, root, other};
+  const auto whole = [](std::size_t n, std::size_t s, std::size_t root, std::size_t other) {
+    return Closed{ceil_log2(n), n - 1, (n - 1) * s, root, other};
   };
-  expect_closed_form(Operation::kBroadcast, Algorithm::kTree, [&](std::size_t n, std::size_t S) {
-    return whole(n, S, ceil_log2(n) * S, n > 1 ? S : 0);
+  expect_closed_form(Operation::kBroadcast, Algorithm::kTree, [&](std::size_t n, std::size_t s) {
+    return whole(n, s, ceil_log2(n) * s, n > 1 ? s : 0);
   });
-  expect_closed_form(Operation::kReduce, Algorithm::kTree, [&](std::size_t n, std::size_t S) {
-    return whole(n, S, n > 1 ? S : 0, ceil_log2(n) * S);
+  expect_closed_form(Operation::kReduce, Algorithm::kTree, [&](std::size_t n, std::size_t s) {
+    return whole(n, s, n > 1 ? s : 0, ceil_log2(n) * s);
   });
-  expect_closed_form(Operation::kAllReduce, Algorithm::kTree, [&](std::size_t n, std::size_t S) {
-    return Closed{2 * ceil_log2(n), 2 * (n - 1), 2 * (n - 1) * S, ceil_log2(n) * S,
-                  ceil_log2(n) * S};
+  expect_closed_form(Operation::kAllReduce, Algorithm::kTree, [&](std::size_t n, std::size_t s) {
+    return Closed{2 * ceil_log2(n), 2 * (n - 1), 2 * (n - 1) * s, ceil_log2(n) * s,
+                  ceil_log2(n) * s};
   });
   expect_closed_form(Operation::kBarrier, Algorithm::kTree, [&](std::size_t n, std::size_t) {
     return Closed{2 * ceil_log2(n), 2 * (n - 1), 0, 0, 0};
   });
-  expect_closed_form(Operation::kScatter, Algorithm::kTree, [&](std::size_t n, std::size_t S) {
-    return Closed{ceil_log2(n), n - 1, block_levels(n) * (S / n), S * (n - 1) / n,
-                  largest_subtree(n) * (S / n)};
+  expect_closed_form(Operation::kScatter, Algorithm::kTree, [&](std::size_t n, std::size_t s) {
+    return Closed{ceil_log2(n), n - 1, block_levels(n) * (s / n), s * (n - 1) / n,
+                  largest_subtree(n) * (s / n)};
   });
-  expect_closed_form(Operation::kGather, Algorithm::kTree, [&](std::size_t n, std::size_t S) {
-    return Closed{ceil_log2(n), n - 1, block_levels(n) * (S / n), largest_subtree(n) * (S / n),
-                  S * (n - 1) / n};
+  expect_closed_form(Operation::kGather, Algorithm::kTree, [&](std::size_t n, std::size_t s) {
+    return Closed{ceil_log2(n), n - 1, block_levels(n) * (s / n), largest_subtree(n) * (s / n),
+                  s * (n - 1) / n};
   });
 }
 
 TEST(ClosedForm, TreeCompositionsAreTheSumOfTheirParts) {
   for (int ranks = 1; ranks <= kMaxRanks; ++ranks) {
-    const std::size_t n = static_cast<std::size_t>(ranks);
+    const auto n = static_cast<std::size_t>(ranks);
     const auto part = [&](Operation operation) {
       ScheduleRequest request;
       request.operation = operation;
@@ -208,7 +208,7 @@ TEST(ClosedForm, TreeScatterFromAnotherRootMovesTheSameBytes) {
   }
 }
 
-// No all-reduce without help of the network sends less than 2(n-1)/n S per rank.
+// No all-reduce without help of the network sends less than 2(n-1)/n s per rank.
 TEST(ClosedForm, RingAllReduceSendsTheLeastPossible) {
   for (int ranks = 2; ranks <= kMaxRanks; ++ranks) {
     const std::size_t least =
