@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -131,6 +132,13 @@ class Communicator {
 
   /// Any operation as data (the command line, tests). The functions above end here.
   Work call(CollectiveCall call, Stream& stream);
+
+  /// The first half of split: makes this rank's call and returns what waits for the others and
+  /// makes the sub-communicator. split_all begins for all ranks before it finishes any. A backend
+  /// whose split does not wait for other ranks need not override it.
+  virtual std::function<std::unique_ptr<Communicator>()> begin_split(int color, int key) {
+    return [this, color, key] { return split(color, key); };
+  }
 
  protected:
   friend class GroupScope;

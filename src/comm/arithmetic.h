@@ -1,0 +1,26 @@
+// Element arithmetic of collectives on host memory, one definition for every executor.
+//
+// Sums of integers wrap around. The minimum or maximum with a NaN is NaN. Nothing is contracted or
+// reordered, so that the same order of calls gives the same bits.
+#pragma once
+
+#include <cstddef>
+
+#include "ringside/dtype.h"
+#include "ringside/schedule.h"
+
+namespace ringside {
+
+/// out[i] = a[i] op b[i]; avg adds. `out` may be `a` or `b`.
+void combine(DType dtype, ReduceOp op, void* out, const void* a, const void* b, std::size_t count);
+
+/// What a rank brings into the sum: for avg of a floating dtype in[i] * (1/ranks), the factor
+/// rounded to the dtype [NCCL src/enqueue.cc, hostToDevRedOp]; else a copy. `out` may be `in`.
+void contribute(DType dtype, ReduceOp op, int ranks, void* out, const void* in, std::size_t count);
+/// True if contribute() changes values.
+bool scales_contributions(DType dtype, ReduceOp op);
+
+/// The last step of avg of an integer dtype: divides by `ranks`, toward zero. Else nothing.
+void conclude(DType dtype, ReduceOp op, int ranks, void* data, std::size_t count);
+
+}  // namespace ringside

@@ -1,0 +1,158 @@
+#include "comm/call_signature.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+namespace ringside {
+namespace {
+
+// A default that does not exist for the operation (a ring for gather) leaves the choice open.
+Algorithm chosen_algorithm(const CollectiveCall& call, const Communicator::Defaults& defaults) {
+  const std::span<const Algorithm> known = algorithms_for(call.operation);
+  const Algorithm wanted =
+      call.algorithm == Algorithm::kAutomatic ? defaults.algorithm : call.algorithm;
+  const bool exists = std::find(known.begin(), known.end(), wanted) != known.end();
+  return exists ? wanted : known.front();
+}
+
+std::string count_text(const ScheduleRequest& request) {
+  if (request.counts.empty()) return fmt::format("count={}", request.count);
+  return fmt::format("counts=[{}]", fmt::join(request.counts, ", "));
+}
+
+std::string algorithm_text(const ScheduleRequest& request) {
+  std::string text(to_string(request.algorithm));
+  if (request.algorithm != Algorithm::kRing) return text;
+  text += fmt::format(" {}", to_string(request.direction));
+  if (request.operation == Operation::kAllReduce) {
+    text += fmt::format(", border {}", to_string(request.border));
+  }
+  return text;
+}
+
+}  // namespace
+
+bool is_pair(Operation operation) {
+  return operation == Operation::kSend || operation == Operation::kRecv;
+}
+
+CallSignature signature_of(const CollectiveCall& call, int rank, int ranks,
+                           const Communicator::Defaults& defaults) {
+  CallSignature signature;
+  ScheduleRequest& request = signature.request;
+  request.operation = call.operation;
+  request.algorithm = chosen_algorithm(call, defaults);
+  request.ranks = ranks;
+  if (request.algorithm == Algorithm::kRing) {
+    request.direction = defaults.direction;
+    if (call.operation == Operation::kAllReduce) request.border = defaults.border;
+  }
+  if (call.operation == Operation::kBarrier) return signature;
+  request.count = call.count;
+  request.dtype = call.dtype;
+  if (has_root(call.operation)) request.root = call.root;
+  if (combines(call.operation)) signature.op = call.op;
+  if (is_pair(call.operation)) {
+    const bool sends = call.operation == Operation::kSend;
+    request.root = sends ? rank : call.peer;
+    request.peer = sends ? call.peer : rank;
+  }
+  if (!call.counts.empty()) {
+    request.count = call.counts.front();
+    const bool alike = std::all_of(call.counts.begin(), call.counts.end(),
+                                   [&](std::size_t count) { return count == request.count; });
+    if (!alike) {
+      request.count = 0;
+      request.counts = call.counts;
+    }
+  }
+  return signature;
+}
+
+CallSignature split_signature(int ranks) {
+  CallSignature signature;
+  signature.request.operation = Operation::kBarrier;
+  signature.request.ranks = ranks;
+  signature.split = true;
+  return signature;
+}
+
+std::string to_string(const CallSignature& signature, bool with_algorithm) {
+  if (signature.split) return "split";
+  const ScheduleRequest& request = signature.request;
+  if (is_pair(request.operation)) return pair_text(signature);
+  std::vector<std::string> parts;
+  if (request.operation != Operation::kBarrier) {
+    parts = {count_text(request), std::string(to_string(request.dtype))};
+  }
+  if (combines(request.operation)) parts.emplace_back(to_string(signature.op));
+  if (has_root(request.operation)) parts.push_back(fmt::format("root={}", request.root));
+  if (with_algorithm) parts.push_back(algorithm_text(request));
+  return fmt::format("{}({})", to_string(request.operation), fmt::join(parts, ", "));
+}
+
+std::string pair_text(const CallSignature& signature) {
+  const ScheduleRequest& request = signature.request;
+  const bool sends = request.operation == Operation::kSend;
+  return fmt::format("{}(count={}, {}, {} rank {})", to_string(request.operation), request.count,
+                     to_string(request.dtype), sends ? "to" : "from",
+                     sends ? request.peer : request.root);
+}
+
+std::string to_string(const CollectiveCall& call) {
+  CallSignature signature;
+  ScheduleRequest& request = signature.request;
+  request.operation = call.operation;
+  request.count = call.count;
+  request.counts = call.counts;
+  request.dtype = call.dtype;
+  request.root = call.operation == Operation::kRecv ? call.peer : call.root;
+  request.peer = call.peer;
+  signature.op = call.op;
+  return to_string(signature);
+}
+
+std::vector<std::int64_t> encode(const CallSignature& signature) {
+  const ScheduleRequest& request = signature.request;
+  std::vector<std::int64_t> code = {static_cast<std::int64_t>(request.operation),
+                                    static_cast<std::int64_t>(request.algorithm),
+                                    request.ranks,
+                                    static_cast<std::int64_t>(request.count),
+                                    request.root,
+                                    request.peer,
+                                    static_cast<std::int64_t>(request.dtype),
+                                    static_cast<std::int64_t>(request.direction),
+                                    static_cast<std::int64_t>(request.border),
+                                    request.pieces,
+                                    static_cast<std::int64_t>(signature.op),
+                                    signature.split ? 1 : 0};
+  code.insert(code.end(), request.counts.begin(), request.counts.end());
+  return code;
+}
+
+CallSignature decode(std::span<const std::int64_t> code) {
+  constexpr std::size_t kFixed = 12;
+  CallSignature signature;
+  ScheduleRequest& request = signature.request;
+  request.operation = static_cast<Operation>(code[0]);
+  request.algorithm = static_cast<Algorithm>(code[1]);
+  request.ranks = static_cast<int>(code[2]);
+  request.count = static_cast<std::size_t>(code[3]);
+  request.root = static_cast<int>(code[4]);
+  request.peer = static_cast<int>(code[5]);
+  request.dtype = static_cast<DType>(code[6]);
+  request.direction = static_cast<Direction>(code[7]);
+  request.border = static_cast<Border>(code[8]);
+  request.pieces = static_cast<int>(code[9]);
+  signature.op = static_cast<ReduceOp>(code[10]);
+  signature.split = code[11] != 0;
+  for (const std::int64_t count : code.subspan(kFixed)) {
+    request.counts.push_back(static_cast<std::size_t>(count));
+  }
+  return signature;
+}
+
+}  // namespace ringside

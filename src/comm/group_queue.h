@@ -1,0 +1,37 @@
+// Calls that wait for the end of their group. Threads: as its communicator, one at a time.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "ringside/comm.h"
+
+namespace ringside {
+
+struct PendingCall {
+  Communicator* communicator = nullptr;
+  CollectiveCall call;
+  Stream* stream = nullptr;
+  std::shared_ptr<Work::State> work;  ///< gets its event when the call is enqueued
+};
+
+class GroupQueue {
+ public:
+  void start() { ++depth_; }
+  /// True when the outermost group has ended: the caller enqueues what take() gives.
+  bool end() { return --depth_ == 0; }
+  void add(PendingCall call) { pending_.push_back(std::move(call)); }
+  std::vector<PendingCall> take() { return std::exchange(pending_, {}); }
+  /// Forgets the calls of `communicator`.
+  void drop(const Communicator* communicator) {
+    std::erase_if(pending_,
+                  [&](const PendingCall& call) { return call.communicator == communicator; });
+  }
+
+ private:
+  int depth_ = 0;
+  std::vector<PendingCall> pending_;
+};
+
+}  // namespace ringside

@@ -1,0 +1,149 @@
+#include "comm/stepwise.h"
+
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "comm/arithmetic.h"
+
+namespace ringside {
+namespace {
+
+// Mailboxes between the ranks of one thread.
+class InMemoryTransport : public Transport {
+ public:
+  using Mailboxes = std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>>;
+  InMemoryTransport(Mailboxes& mailboxes, int rank) : mailboxes_(mailboxes), rank_(rank) {}
+
+  void send(int destination, std::span<const std::byte> data) override {
+    mailboxes_[{rank_, destination}].emplace_back(data.begin(), data.end());
+  }
+  void receive(int source, std::span<std::byte> data) override {
+    auto& mailbox = mailboxes_[{source, rank_}];
+    if (!data.empty()) std::memcpy(data.data(), mailbox.front().data(), data.size());
+    mailbox.pop_front();
+  }
+  void finish_round() override {}
+
+ private:
+  Mailboxes& mailboxes_;
+  int rank_;
+};
+
+}  // namespace
+
+StepwiseRank::StepwiseRank(const Schedule& schedule, ReduceOp op, int rank,
+                           const RankBuffers& buffers)
+    : schedule_(schedule), op_(op), rank_(rank), buffers_(buffers), elements_(schedule.elements) {
+  if (buffers.output.size() == elements_ && buffers.destination != nullptr) {
+    work_ = buffers.destination;
+  } else {
+    scratch_.resize(size_of_elements(elements_));
+    work_ = scratch_.data();
+  }
+  if (buffers_.input.size() > 0) {
+    contribute(schedule_.request.dtype, op_, schedule_.request.ranks,
+               bytes_of(buffers_.input).data(), buffers_.source, buffers_.input.size());
+  }
+}
+
+std::size_t StepwiseRank::size_of_elements(std::size_t count) const {
+  return count * size_of(schedule_.request.dtype);
+}
+
+std::span<std::byte> StepwiseRank::bytes_of(Range range) const {
+  return {work_ + size_of_elements(range.begin), size_of_elements(range.size())};
+}
+
+void StepwiseRank::send(std::size_t round, Transport& transport) {
+  for (const Message& message : schedule_.rounds[round]) {
+    if (message.source == rank_) transport.send(message.destination, bytes_of(message.range));
+  }
+}
+
+// Everything is received before anything is applied: what is sent in a round is what was there
+// before it.
+void StepwiseRank::receive(std::size_t round, Transport& transport) {
+  std::size_t size = 0;
+  for (const Message& message : schedule_.rounds[round]) {
+    if (message.destination == rank_) size += size_of_elements(message.range.size());
+  }
+  if (incoming_.size() < size) incoming_.resize(size);
+  std::size_t offset = 0;
+  for (const Message& message : schedule_.rounds[round]) {
+    if (message.destination != rank_) continue;
+    const std::size_t bytes = size_of_elements(message.range.size());
+    transport.receive(message.source, {incoming_.data() + offset, bytes});
+    offset += bytes;
+  }
+  transport.finish_round();
+  offset = 0;
+  for (const Message& message : schedule_.rounds[round]) {
+    if (message.destination != rank_ || message.range.size() == 0) continue;
+    std::byte* into = bytes_of(message.range).data();
+    const std::byte* from = incoming_.data() + offset;
+    const std::size_t bytes = size_of_elements(message.range.size());
+    if (message.action == Action::kCopy) {
+      std::memcpy(into, from, bytes);
+    } else {
+      combine(schedule_.request.dtype, op_, into, into, from, message.range.size());
+    }
+    offset += bytes;
+  }
+}
+
+void StepwiseRank::finish() {
+  const Range output = buffers_.output;
+  if (output.size() == 0) return;
+  if (work_ != buffers_.destination) {
+    std::memcpy(buffers_.destination, bytes_of(output).data(), size_of_elements(output.size()));
+  }
+  if (combines(schedule_.request.operation)) {
+    conclude(schedule_.request.dtype, op_, schedule_.request.ranks, buffers_.destination,
+             output.size());
+  }
+}
+
+void run_stepwise(const Schedule& schedule, ReduceOp op, int rank, const RankBuffers& buffers,
+                  Transport& transport) {
+  StepwiseRank executor(schedule, op, rank, buffers);
+  for (std::size_t round = 0; round < schedule.rounds.size(); ++round) {
+    executor.send(round, transport);
+    executor.receive(round, transport);
+  }
+  executor.finish();
+}
+
+void run_in_memory(const Schedule& schedule, ReduceOp op, const std::vector<RankBuffers>& buffers,
+                   const RoundObserver& after_round) {
+  const int ranks = schedule.request.ranks;
+  InMemoryTransport::Mailboxes mailboxes;
+  std::vector<InMemoryTransport> transports;
+  std::vector<std::unique_ptr<StepwiseRank>> executors;
+  for (int rank = 0; rank < ranks; ++rank) {
+    transports.emplace_back(mailboxes, rank);
+    executors.push_back(std::make_unique<StepwiseRank>(schedule, op, rank,
+                                                       buffers[static_cast<std::size_t>(rank)]));
+  }
+  const auto observe = [&](int round) {
+    if (!after_round) return;
+    for (int rank = 0; rank < ranks; ++rank) {
+      after_round(round, rank, executors[static_cast<std::size_t>(rank)]->full_buffer());
+    }
+  };
+  observe(-1);
+  for (std::size_t round = 0; round < schedule.rounds.size(); ++round) {
+    for (std::size_t rank = 0; rank < executors.size(); ++rank) {
+      executors[rank]->send(round, transports[rank]);
+    }
+    for (std::size_t rank = 0; rank < executors.size(); ++rank) {
+      executors[rank]->receive(round, transports[rank]);
+    }
+    observe(static_cast<int>(round));
+  }
+  for (const auto& executor : executors) executor->finish();
+}
+
+}  // namespace ringside
