@@ -1,0 +1,26 @@
+// Which data set a name stands for.
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "data/datasets.h"
+#include "ringside/error.h"
+
+namespace ringside {
+
+TrainTest load_dataset(std::string_view spec, std::uint64_t seed) {
+  if (spec == "digits") return load_digits();
+  const std::size_t colon = spec.find(':');
+  if (colon != std::string_view::npos) {
+    const std::string_view name = spec.substr(0, colon);
+    const std::string_view parameters = spec.substr(colon + 1);
+    if (name == "mnist") return load_mnist(std::string(parameters));
+    if (name == "random") return make_random_dataset(parameters, seed);
+  }
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("data '{}': must be digits, mnist:DIR or random:N:SHAPE:CLASSES", spec),
+              "for example: digits, mnist:/data/mnist, random:6000:1x28x28:10");
+}
+
+}  // namespace ringside
