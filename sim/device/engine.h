@@ -95,6 +95,9 @@ class Engine {
   /// Runs `task` on the pool. Counts as runnable; must not block.
   void post(std::function<void()> task);
   std::shared_ptr<Latch> make_latch();
+  /// While a copy of the result lives, no deadlock is declared: something outside of the engine (an
+  /// MPI request, say) is going to complete a gate or a latch.
+  std::shared_ptr<void> hold();
 
   /// World::run: one registered host thread per entry of `ranks`; waits for all, synchronises all
   /// devices, rethrows the first cause with "rank r: " in front (a rank's own error before a

@@ -1,0 +1,100 @@
+#include "sim/device/engine.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "ringside/error.h"
+#include "sim/device/device.h"
+
+namespace ringside::sim {
+namespace {
+
+class SimLatch : public Latch, public Markable {
+ public:
+  explicit SimLatch(Scheduler& scheduler)
+      : scheduler_(scheduler), counter_(std::make_shared<LatchCounter>()), mark_{counter_, 1} {}
+  bool done() const override { return mark_.reached(); }
+  void synchronize() override {
+    const Failure deadlock = scheduler_.wait(mark_);
+    if (done() && counter_->failure) raise(counter_->failure);
+    if (deadlock) raise(deadlock);
+  }
+  void complete(std::exception_ptr error) override {
+    scheduler_.complete_latch(*counter_, to_failure(error));
+  }
+  const Mark& mark() const override { return mark_; }
+  const Scheduler* owner() const override { return &scheduler_; }
+
+ private:
+  Scheduler& scheduler_;
+  std::shared_ptr<LatchCounter> counter_;
+  Mark mark_;
+};
+
+}  // namespace
+
+bool launch_blocking_from_environment() {
+  const char* value = std::getenv("RINGSIDE_LAUNCH_BLOCKING");
+  const std::string_view text = value == nullptr ? "" : value;
+  if (text.empty() || text == "0") return false;
+  if (text == "1") return true;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("RINGSIDE_LAUNCH_BLOCKING='{}': must be 0 or 1", text));
+}
+
+void Gate::complete(std::exception_ptr error) {
+  if (state_->completed.load()) return;
+  state_->scheduler->complete_gate(*state_, to_failure(error));
+}
+
+std::exception_ptr Gate::poison() const { return to_exception(state_->poison); }
+
+struct Engine::Impl {
+  explicit Impl(const EngineOptions& options) : scheduler(options) {}
+  Scheduler scheduler;
+};
+
+Engine::Engine(const EngineOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+Engine::~Engine() = default;
+
+std::unique_ptr<Device> Engine::make_device(int rank, std::string name, std::size_t capacity,
+                                            Kernels& kernels) {
+  return std::make_unique<SimDevice>(impl_->scheduler.add_device(rank, std::move(name), kernels),
+                                     capacity);
+}
+
+void Engine::set_call_directory(CallDirectory* directory) {
+  impl_->scheduler.set_call_directory(directory);
+}
+
+void Engine::enqueue_gate(Stream& stream, std::function<void(Gate)> reached) {
+  auto* ours = dynamic_cast<SimStream*>(&stream);
+  if (ours == nullptr || &ours->scheduler() != &impl_->scheduler) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("the {} stream of device {} belongs to another world",
+                            to_string(stream.kind()), stream.device().name()),
+                "use one world for everything that works together");
+  }
+  impl_->scheduler.enqueue(ours->queue(), std::move(reached));
+}
+
+void Engine::post(std::function<void()> task) { impl_->scheduler.post(std::move(task)); }
+
+std::shared_ptr<Latch> Engine::make_latch() { return std::make_shared<SimLatch>(impl_->scheduler); }
+
+std::shared_ptr<void> Engine::hold() {
+  Scheduler* scheduler = &impl_->scheduler;
+  scheduler->begin_hold();
+  return {scheduler, [](Scheduler* held) { held->end_hold(); }};
+}
+
+void Engine::run(const std::vector<int>& ranks, const std::function<void(int rank)>& function) {
+  impl_->scheduler.run(ranks, function);
+}
+
+void Engine::drive(const std::function<void()>& function) { impl_->scheduler.drive(function); }
+
+}  // namespace ringside::sim
