@@ -1,8 +1,8 @@
 // Which ops are parts of one collective, or ends of one message.
 #pragma once
 
-#include <compare>
 #include <cstdint>
+#include <tuple>
 
 #include "ringside/trace.h"
 
@@ -13,7 +13,10 @@ struct CollectiveKey {
   int source = -1;  // of a send and its recv, which are counted per pair; -1 for collectives
   int destination = -1;
   std::int64_t sequence = 0;
-  auto operator<=>(const CollectiveKey&) const = default;
+  bool operator<(const CollectiveKey& other) const {
+    return std::tie(communicator, source, destination, sequence) <
+           std::tie(other.communicator, other.source, other.destination, other.sequence);
+  }
 };
 
 inline CollectiveKey key_of(const TraceCollective& collective) {

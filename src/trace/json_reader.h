@@ -61,8 +61,8 @@ class JsonValue {
 
 class JsonDocument {
  public:
-  /// Throws Error(kInvalidInput) with line and column where `json` is not JSON.
-  JsonDocument(std::string_view json, std::string_view source_name);
+  /// Throws Error(kInvalidInput) with line and column where `text` is not JSON.
+  JsonDocument(std::string_view text, std::string_view source_name);
   ~JsonDocument();
   JsonDocument(const JsonDocument&) = delete;
   JsonDocument& operator=(const JsonDocument&) = delete;

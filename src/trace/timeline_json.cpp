@@ -81,8 +81,8 @@ void write_timeline(const Timeline& timeline, const std::string& path) {
   write_whole_file(path, timeline_to_json(timeline));
 }
 
-Timeline timeline_from_json(std::string_view text, std::string_view source_name) {
-  const JsonDocument document(text, source_name);
+Timeline timeline_from_json(std::string_view json, std::string_view source_name) {
+  const JsonDocument document(json, source_name);
   document.check_header("timeline", kTimelineVersion);
   const JsonValue root = document.root();
   root.allow_only({"ringside", "version", "source", "machine", "entries"});

@@ -287,8 +287,8 @@ class CollectiveAgreement {
 
 }  // namespace
 
-Trace trace_from_json(std::string_view text, std::string_view source_name) {
-  const JsonDocument document(text, source_name);
+Trace trace_from_json(std::string_view json, std::string_view source_name) {
+  const JsonDocument document(json, source_name);
   document.check_header("trace", kTraceVersion);
   const JsonValue root = document.root();
   root.allow_only({"ringside", "version", "run", "ops", "memory"});

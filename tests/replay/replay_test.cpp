@@ -32,7 +32,7 @@ TEST(Replay, RingAllReduceHasItsClosedForm) {
     rates.link_bytes_per_second = 3e9;
     const Timeline timeline = replay(test::collective_trace(ranks, count), rates, 0);
     ASSERT_EQ(timeline.entries.size(), static_cast<std::size_t>(ranks));
-    const double chunk = static_cast<double>(count / static_cast<std::size_t>(ranks) * 4);
+    const auto chunk = 4.0 * static_cast<double>(count) / ranks;  // cut without remainder
     const double expected = 2 * (ranks - 1) * (7e-6 + chunk / 3e9);
     for (const TimelineEntry& entry : timeline.entries) {
       EXPECT_EQ(entry.start, 0);

@@ -23,6 +23,7 @@ TraceOp op(OpId id, int step, int rank, std::vector<OpId> dependencies = {}) {
 
 std::vector<std::string> names(const std::vector<TraceOp>& ops) {
   std::vector<std::string> result;
+  result.reserve(ops.size());
   for (const TraceOp& op : ops) result.push_back(op.name);
   return result;
 }

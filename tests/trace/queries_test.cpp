@@ -18,6 +18,7 @@ using test::TraceBuilder;
 
 std::vector<std::string> lines(const std::vector<TransferRow>& rows) {
   std::vector<std::string> result;
+  result.reserve(rows.size());
   for (const TransferRow& row : rows) {
     result.push_back(fmt::format("{}: {} {} -> {}, {} messages, {} bytes", to_string(row.phase),
                                  row.primitive, row.from, row.to, row.messages, row.bytes));

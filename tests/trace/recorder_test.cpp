@@ -314,7 +314,8 @@ TEST(Recorder, NotesMemoryOfRecordedSteps) {
   for (const int step : {0, 1, 7}) {
     for (FakeDevice* device : {&one, &zero}) {
       at_step(*device, step, Phase::kUpdate);
-      device->account.used = static_cast<std::size_t>(100 * step + device->rank());
+      device->account.used =
+          std::size_t{100} * static_cast<std::size_t>(step) + (device == &one ? 1 : 0);
       recorder.note_memory(*device);
     }
   }
