@@ -15,8 +15,8 @@ std::string format_bytes(std::size_t bytes) {
     scale *= 1000;
     ++unit;
   }
-  // In integers,
-  // so that halves round alike everywhere; a carry ("999.96 kB") moves to the next form.
+  // In integers, so that halves round alike everywhere; a carry ("999.96 kB") moves to the next
+  // form.
   for (;;) {
     for (const int decimals : {3, 1, 0}) {
       const std::size_t per = decimals == 3 ? 1000 : decimals == 1 ? 10 : 1;

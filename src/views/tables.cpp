@@ -3,15 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "ringside/views.h"
 #include "views/text.h"
 
 namespace ringside {
 namespace {
-
-constexpr std::array<const char*, 7> kUnits = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
 
 bool is_number(std::string_view cell) {
   return !cell.empty() && cell.front() >= '0' && cell.front() <= '9';
@@ -38,31 +35,6 @@ bool same_account(const MemoryAccount& a, const MemoryAccount& b) {
 }
 
 }  // namespace
-
-std::string format_bytes(std::size_t bytes) {
-  if (bytes < 1000) return fmt::format("{} B", bytes);
-  std::size_t unit = 1;
-  std::size_t scale = 1000;
-  while (unit + 1 < kUnits.size() && bytes / scale >= 1000) {
-    scale *= 1000;
-    ++unit;
-  }
-  // Three decimals below ten (exact for most tensors), else three significant digits. In integers,
-  // so that halves round alike everywhere; a carry ("999.96 kB") moves to the next form.
-  for (;;) {
-    for (const int decimals : {3, 1, 0}) {
-      const std::size_t per = decimals == 3 ? 1000 : decimals == 1 ? 10 : 1;
-      const std::size_t step = scale / per;
-      const std::size_t rounded = bytes / step + (bytes % step >= (step + 1) / 2 ? 1 : 0);
-      const std::size_t limit = decimals == 3 ? 10 : decimals == 1 ? 100 : 1000;
-      if (rounded >= limit * per) continue;
-      if (decimals == 0) return fmt::format("{} {}", rounded, kUnits[unit]);
-      return fmt::format("{}.{:0{}} {}", rounded / per, rounded % per, decimals, kUnits[unit]);
-    }
-    scale *= 1000;
-    ++unit;
-  }
-}
 
 std::string format_table(const std::vector<std::string>& header,
                          const std::vector<std::vector<std::string>>& rows) {
