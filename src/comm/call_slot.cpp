@@ -72,6 +72,9 @@ bool CallSlot::call(int rank, CallSignature signature) {
 }
 
 std::optional<Error> CallSlot::mismatch(const CommunicatorName& communicator) const {
+  const bool agree = std::all_of(calls_.begin(), calls_.end(),
+                                 [&](const auto& call) { return *call == *calls_.front(); });
+  if (agree) return std::nullopt;
   std::vector<CallSignature> calls;
   calls.reserve(calls_.size());
   for (const auto& call : calls_) calls.push_back(*call);

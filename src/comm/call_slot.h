@@ -51,6 +51,7 @@ class CallSlot {
   bool called(int rank) const { return calls_[static_cast<std::size_t>(rank)].has_value(); }
   bool complete() const { return called_ == static_cast<int>(calls_.size()); }
   const CallSignature& signature(int rank) const { return *calls_[static_cast<std::size_t>(rank)]; }
+  Clock::time_point since(int rank) const { return since_[static_cast<std::size_t>(rank)]; }
   /// Once all ranks have called.
   std::optional<Error> mismatch(const CommunicatorName& communicator) const;
 
@@ -85,16 +86,23 @@ class SlotSequence {
   /// Ascending by sequence.
   const std::map<std::int64_t, std::shared_ptr<Slot>>& open() const { return open_; }
 
-  /// Forgets the open slots, which are returned, and lets all ranks go on with the same number.
-  std::vector<std::shared_ptr<Slot>> realign() {
-    std::vector<std::shared_ptr<Slot>> abandoned;
-    abandoned.reserve(open_.size());
-    for (auto& [sequence, slot] : open_) abandoned.push_back(std::move(slot));
-    open_.clear();
+  /// Forgets the open slots for which `forget(slot)` holds, and returns them; all ranks go on with
+  /// the same number.
+  template <typename Forget>
+  std::vector<std::shared_ptr<Slot>> realign(Forget forget) {
+    std::vector<std::shared_ptr<Slot>> forgotten;
+    for (auto entry = open_.begin(); entry != open_.end();) {
+      if (!forget(*entry->second)) {
+        ++entry;
+        continue;
+      }
+      forgotten.push_back(std::move(entry->second));
+      entry = open_.erase(entry);
+    }
     std::int64_t latest = 0;
     for (const std::int64_t last : last_) latest = std::max(latest, last);
     last_.assign(last_.size(), latest);
-    return abandoned;
+    return forgotten;
   }
 
  private:

@@ -1,0 +1,75 @@
+#include "backends/meta/meta_communicator.h"
+
+#include <utility>
+
+#include "comm/announcement.h"
+#include "ringside/error.h"
+
+namespace ringside {
+
+MetaCommunicator::MetaCommunicator(std::shared_ptr<MetaGroup> group, int rank, Device& device,
+                                   std::shared_ptr<GroupQueue> queue)
+    : group_(std::move(group)), rank_(rank), device_(device), queue_(std::move(queue)) {}
+
+Work MetaCommunicator::submit(CollectiveCall call, Stream& stream) {
+  PendingCall pending{this, std::move(call), &stream, std::make_shared<Work::State>()};
+  const Work work(pending.work);
+  if (open_groups_ > 0) {
+    queue_->add(std::move(pending));
+  } else {
+    carry_out(pending);
+  }
+  return work;
+}
+
+void MetaCommunicator::carry_out(PendingCall& pending) {
+  const auto& communicator = static_cast<const MetaCommunicator&>(*pending.communicator);
+  MetaGroup& group = *communicator.group_;
+  const CallSignature signature =
+      signature_of(pending.call, communicator.rank_, communicator.size(), communicator.defaults());
+  const std::int64_t sequence = group.call(communicator.rank_, signature);
+  Announcement announcement(*pending.stream, pending.call, signature, group.name(),
+                            communicator.rank_, sequence);
+  announcement.enqueued();
+  pending.work->event = pending.stream->record();
+}
+
+void MetaCommunicator::group_start() {
+  ++open_groups_;
+  queue_->start();
+}
+
+void MetaCommunicator::group_end() {
+  --open_groups_;
+  if (!queue_->end()) return;
+  for (PendingCall& pending : queue_->take()) carry_out(pending);
+}
+
+void MetaCommunicator::group_cancel() {
+  --open_groups_;
+  queue_->drop(this);
+  queue_->end();
+}
+
+std::unique_ptr<Communicator> MetaCommunicator::split(int color, int key) {
+  return begin_split(color, key)();
+}
+
+std::function<std::unique_ptr<Communicator>()> MetaCommunicator::begin_split(int color, int key) {
+  return [this, split = group_->split(rank_, color, key)]() -> std::unique_ptr<Communicator> {
+    if (!split->complete()) {
+      throw Error(ErrorKind::kUnavailable,
+                  "split on meta: the ranks run one after the other, so that the colors of the "
+                  "later ranks are not known yet",
+                  "use split_all in World::drive, or the sim backend");
+    }
+    const MetaGroup::Split::Place& place = split->places[static_cast<std::size_t>(rank_)];
+    if (!place.group) return nullptr;
+    auto communicator =
+        std::make_unique<MetaCommunicator>(place.group, place.rank, device_, queue_);
+    communicator->set_defaults(defaults());
+    return communicator;
+  };
+}
+
+}  // namespace ringside

@@ -1,0 +1,107 @@
+#include "backends/meta/meta_world.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "backends/meta/meta_communicator.h"
+#include "backends/meta/meta_device.h"
+#include "backends/meta/meta_group.h"
+#include "ringside/error.h"
+
+namespace ringside {
+namespace {
+
+class MetaWorld : public World {
+ public:
+  explicit MetaWorld(const WorldOptions& options)
+      : local_ranks_(static_cast<std::size_t>(options.size)) {
+    std::iota(local_ranks_.begin(), local_ranks_.end(), 0);
+    group_ = std::make_shared<MetaGroup>(CommunicatorName{0, local_ranks_});
+    for (const int rank : local_ranks_) {
+      const std::size_t capacity = options.memory_capacities.empty()
+                                       ? options.memory_capacity
+                                       : options.memory_capacities[static_cast<std::size_t>(rank)];
+      devices_.push_back(std::make_unique<MetaDevice>(rank, capacity));
+      devices_.back()->set_listener(options.listener);
+      communicators_.push_back(std::make_unique<MetaCommunicator>(group_, rank, *devices_.back(),
+                                                                  std::make_shared<GroupQueue>()));
+    }
+  }
+
+  std::string_view backend() const override { return "meta"; }
+  int size() const override { return static_cast<int>(local_ranks_.size()); }
+  const std::vector<int>& local_ranks() const override { return local_ranks_; }
+  Device& device(int rank) override { return *devices_[checked(rank)]; }
+  Communicator& communicator(int rank) override { return *communicators_[checked(rank)]; }
+
+  void run(const std::function<void(Rank&)>& function) override {
+    for (const int rank : local_ranks_) run_rank(rank, function);
+    const std::vector<std::string> unmatched = group_->abandon();
+    if (unmatched.empty()) return;
+    throw Error(ErrorKind::kDeadlock,
+                fmt::format("deadlock: all ranks have ended, but their calls do not match\n  {}",
+                            fmt::join(unmatched, "\n  ")),
+                "all ranks of a communicator must make the same calls in the same order");
+  }
+
+  void drive(const std::function<void()>& function) override {
+    try {
+      function();
+    } catch (...) {
+      group_->abandon();
+      throw;
+    }
+  }
+
+ private:
+  std::size_t checked(int rank) const {
+    if (rank < 0 || rank >= size()) {
+      throw Error(
+          ErrorKind::kInvalidArgument,
+          fmt::format("rank {} of a world of {}: must be in [0, {}]", rank, size(), size() - 1));
+    }
+    return static_cast<std::size_t>(rank);
+  }
+
+  void run_rank(int rank, const std::function<void(Rank&)>& function) {
+    const std::string prefix = fmt::format("rank {}: ", rank);
+    try {
+      Rank arguments{rank, device(rank), communicator(rank)};
+      function(arguments);
+    } catch (const Error& error) {
+      group_->abandon();
+      throw error.with_prefix(prefix);
+    } catch (const std::exception& error) {
+      group_->abandon();
+      throw std::runtime_error(prefix + error.what());
+    }
+  }
+
+  std::vector<int> local_ranks_;
+  std::shared_ptr<MetaGroup> group_;
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<std::unique_ptr<Communicator>> communicators_;
+};
+
+}  // namespace
+
+std::unique_ptr<World> open_meta_world(const WorldOptions& options) {
+  if (options.size < 1) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("meta world: {} ranks: must be at least 1", options.size));
+  }
+  if (!options.memory_capacities.empty() &&
+      options.memory_capacities.size() != static_cast<std::size_t>(options.size)) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("meta world: {} memory capacities for {} devices: one per device is "
+                            "needed",
+                            options.memory_capacities.size(), options.size));
+  }
+  return std::make_unique<MetaWorld>(options);
+}
+
+}  // namespace ringside
