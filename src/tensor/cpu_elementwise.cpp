@@ -51,7 +51,8 @@ void CpuKernels::relu_backward(LaunchContext&, const DeviceArray& dx, const Devi
     const T* activation = y.data<T>();
     const std::size_t count = dx.count();
     for (std::size_t i = 0; i < count; ++i) {
-      out[i] = activation[i] <= T(0) ? T(0) : gradient[i];
+      const T passed = gradient[i];  // loaded in any case, so that the choice is a select
+      out[i] = activation[i] <= T(0) ? T(0) : passed;
     }
   });
 }

@@ -213,12 +213,12 @@ TEST(Autograd, FinishedRunsAfterTheLastGradient) {
   EXPECT_EQ(order, (Names{"x", "finished"}));
 }
 
-TEST(Autograd, AGraphOfAMillionNodesNeitherRunsNorDiesRecursively) {
+TEST(Autograd, ADeepGraphNeitherRunsNorDiesRecursively) {
   InlineDevice device(false);
   Tensor x = leaf(device, {1}, {1});
   device.set_listener(nullptr);
   Tensor y = x;
-  for (int i = 0; i < 1'000'000; ++i) y = reshape(y, {1});
+  for (int i = 0; i < 300'000; ++i) y = reshape(y, {1});
   backward(y);
   EXPECT_TRUE(x.grad().defined());
   y = Tensor();  // the whole graph goes
