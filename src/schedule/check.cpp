@@ -15,6 +15,7 @@
 #include "ringside/schedule.h"
 #include "schedule/elementary_ranges.h"
 #include "schedule/ownership.h"
+#include "schedule/symbolic.h"
 
 namespace ringside {
 namespace {
@@ -84,50 +85,37 @@ class SymbolicExecution {
   }
 
   std::string run() {
-    for (std::size_t r = 0; r < schedule_.rounds.size(); ++r) {
-      const Round& round = schedule_.rounds[r];
-      std::vector<std::vector<Contributions>> sent;  // by message: what was there before the round
-      for (const Message& message : round) {
-        const Range range = pieces_.within(message.range);
-        const auto& held = held_[static_cast<std::size_t>(message.source)];
-        sent.emplace_back(held.begin() + static_cast<std::ptrdiff_t>(range.begin),
-                          held.begin() + static_cast<std::ptrdiff_t>(range.end));
-      }
-      for (std::size_t m = 0; m < round.size(); ++m) {
-        std::string violation = deliver(r, round[m], sent[m]);
-        if (!violation.empty()) return violation;
-      }
-    }
-    return check_results();
+    std::string violation;
+    schedule::run_symbolically(schedule_, pieces_, held_,
+                               [&](std::size_t round, const Message& message, std::size_t piece,
+                                   const Contributions& sent, Contributions& into) {
+                                 violation =
+                                     deliver(round, message, pieces_[piece].begin, sent, into);
+                                 return violation.empty();
+                               });
+    return violation.empty() ? check_results() : violation;
   }
 
  private:
-  std::string deliver(std::size_t round, const Message& message,
-                      const std::vector<Contributions>& sent_pieces) {
-    const auto destination = static_cast<std::size_t>(message.destination);
-    const Range range = pieces_.within(message.range);
-    for (std::size_t piece = range.begin; piece < range.end; ++piece) {
-      const std::size_t element = pieces_[piece].begin;
-      const Contributions& sent = sent_pieces[piece - range.begin];
-      Contributions& into = held_[destination][piece];
-      if (sent.empty()) {
-        return fmt::format("round {}: rank {} sends element {}, which it does not hold", round,
-                           message.source, element);
-      }
-      if (message.action == Action::kCopy) {
-        into = sent;
-        continue;
-      }
-      if (into.empty()) {
-        return fmt::format("round {}: rank {} combines into element {}, which it does not hold",
-                           round, destination, element);
-      }
-      for (std::size_t rank = 0; rank < ranks_; ++rank) {
-        into[rank] = static_cast<std::uint8_t>(into[rank] + sent[rank]);
-        if (into[rank] > 1) {
-          return fmt::format("rank {}, element {}: contribution of rank {} counted twice",
-                             destination, element, rank);
-        }
+  std::string deliver(std::size_t round, const Message& message, std::size_t element,
+                      const Contributions& sent, Contributions& into) const {
+    if (sent.empty()) {
+      return fmt::format("round {}: rank {} sends element {}, which it does not hold", round,
+                         message.source, element);
+    }
+    if (message.action == Action::kCopy) {
+      into = sent;
+      return {};
+    }
+    if (into.empty()) {
+      return fmt::format("round {}: rank {} combines into element {}, which it does not hold",
+                         round, message.destination, element);
+    }
+    for (std::size_t rank = 0; rank < ranks_; ++rank) {
+      into[rank] = static_cast<std::uint8_t>(into[rank] + sent[rank]);
+      if (into[rank] > 1) {
+        return fmt::format("rank {}, element {}: contribution of rank {} counted twice",
+                           message.destination, element, rank);
       }
     }
     return {};
@@ -161,7 +149,7 @@ class SymbolicExecution {
   const Schedule& schedule_;
   std::size_t ranks_;
   ElementaryRanges pieces_;
-  std::vector<std::vector<Contributions>> held_;  // by rank and elementary range
+  schedule::Held<Contributions> held_;
 };
 
 std::string check_barrier(const Schedule& schedule) {

@@ -1,0 +1,143 @@
+#include "sim/comm/fused.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+#include "comm/arithmetic.h"
+
+namespace ringside::sim {
+namespace {
+
+// Accumulator, operands and destination of a block stay in the first-level cache.
+constexpr std::size_t kBlockBytes = 8192;
+
+class Evaluation {
+ public:
+  Evaluation(const FusedPlan& plan, ReduceOp op, std::span<const RankBuffers> buffers)
+      : plan_(plan),
+        op_(op),
+        dtype_(plan.frame.request.dtype),
+        element_(size_of(dtype_)),
+        buffers_(buffers) {
+    std::size_t most_targets = 1;
+    for (const auto& segment : plan.segments) {
+      most_targets = std::max(most_targets, segment.targets.size());
+    }
+    results_ = static_cast<std::size_t>(plan.temporaries);
+    scratch_.resize((results_ + most_targets) * kBlockBytes);
+  }
+
+  std::size_t block_elements() const { return kBlockBytes / element_; }
+
+  void run(const FusedPlan::Segment& segment, Range block) {
+    block_ = block;
+    if (segment.targets.size() == 1) {
+      // One value for all: the last operation may write over an operand of the same elements.
+      const FusedPlan::Target& target = segment.targets.front();
+      deliver(target, value_of(target.node, destination(target.destinations.front())));
+      return;
+    }
+    // Another target's value may still need what this one's destination holds in place.
+    for (std::size_t i = 0; i < segment.targets.size(); ++i) {
+      std::byte* result = scratch_block(results_ + i);
+      const std::byte* value = value_of(segment.targets[i].node, result);
+      if (value != result) std::memcpy(result, value, bytes());
+    }
+    for (std::size_t i = 0; i < segment.targets.size(); ++i) {
+      deliver(segment.targets[i], scratch_block(results_ + i));
+    }
+  }
+
+ private:
+  std::size_t bytes() const { return block_.size() * element_; }
+  std::byte* scratch_block(std::size_t index) { return scratch_.data() + index * kBlockBytes; }
+  std::byte* destination(int rank) const {
+    const RankBuffers& buffers = buffers_[static_cast<std::size_t>(rank)];
+    return buffers.destination + (block_.begin - buffers.output.begin) * element_;
+  }
+  const std::byte* source(int rank) const {
+    const RankBuffers& buffers = buffers_[static_cast<std::size_t>(rank)];
+    return buffers.source + (block_.begin - buffers.input.begin) * element_;
+  }
+
+  // The node's value for the block: in `out`, or where a contribution lies.
+  const std::byte* value_of(int index, std::byte* out) {
+    const FusedPlan::Node& node = plan_.nodes[static_cast<std::size_t>(index)];
+    if (node.rank < 0) {
+      evaluate(node, out, 0);
+      return out;
+    }
+    if (!scales_contributions(dtype_, op_)) return source(node.rank);
+    contribute(dtype_, op_, plan_.frame.request.ranks, out, source(node.rank), block_.size());
+    return out;
+  }
+
+  // A chain of additions keeps one temporary: the operand that is itself a sum comes first.
+  void evaluate(const FusedPlan::Node& node, std::byte* out, std::size_t temporary) {
+    const bool left_is_leaf = plan_.nodes[static_cast<std::size_t>(node.left)].rank >= 0;
+    std::size_t next = temporary;
+    const std::byte* left = nullptr;
+    const std::byte* right = nullptr;
+    if (left_is_leaf) {
+      right = operand(node.right, next);
+      left = operand(node.left, next);
+    } else {
+      left = operand(node.left, next);
+      right = operand(node.right, next);
+    }
+    combine(dtype_, op_, out, left, right, block_.size());
+  }
+
+  // Takes temporary block `next`, and moves it on, if the operand is not a plain contribution.
+  const std::byte* operand(int index, std::size_t& next) {
+    const FusedPlan::Node& node = plan_.nodes[static_cast<std::size_t>(index)];
+    if (node.rank >= 0 && !scales_contributions(dtype_, op_)) return source(node.rank);
+    std::byte* out = scratch_block(next);
+    if (node.rank >= 0) {
+      contribute(dtype_, op_, plan_.frame.request.ranks, out, source(node.rank), block_.size());
+    } else {
+      evaluate(node, out, next);
+    }
+    ++next;
+    return out;
+  }
+
+  void deliver(const FusedPlan::Target& target, const std::byte* value) {
+    for (const int rank : target.destinations) {
+      std::byte* into = destination(rank);
+      if (into != value) std::memcpy(into, value, bytes());
+      if (rank == target.destinations.front() && combines(plan_.frame.request.operation)) {
+        conclude(dtype_, op_, plan_.frame.request.ranks, into, block_.size());
+        value = into;
+      }
+    }
+  }
+
+  const FusedPlan& plan_;
+  ReduceOp op_;
+  DType dtype_;
+  std::size_t element_;
+  std::span<const RankBuffers> buffers_;
+  Range block_;
+  std::size_t results_ = 0;  // scratch blocks from here on hold whole results
+  std::vector<std::byte> scratch_;
+};
+
+}  // namespace
+
+void run_fused(const FusedPlan& plan, ReduceOp op, std::span<const RankBuffers> buffers,
+               Range part) {
+  Evaluation evaluation(plan, op, buffers);
+  for (const FusedPlan::Segment& segment : plan.segments) {
+    const std::size_t end = std::min(segment.range.end, part.end);
+    for (std::size_t begin = std::max(segment.range.begin, part.begin); begin < end;) {
+      const std::size_t block_end = std::min(end, begin + evaluation.block_elements());
+      evaluation.run(segment, {begin, block_end});
+      begin = block_end;
+    }
+  }
+}
+
+}  // namespace ringside::sim

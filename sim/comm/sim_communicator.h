@@ -1,0 +1,45 @@
+// The communicator of one rank on simulated devices. It only hands calls on: they meet in SimGroup.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "comm/group_queue.h"
+#include "ringside/comm.h"
+#include "sim/comm/sim_group.h"
+
+namespace ringside::sim {
+
+class SimCommunicator : public Communicator {
+ public:
+  /// `queue` is shared by the rank's communicators, so that a group over several of them is one.
+  SimCommunicator(std::shared_ptr<SimGroup> group, int rank, Device& device,
+                  std::shared_ptr<GroupQueue> queue);
+
+  int rank() const override { return rank_; }
+  int size() const override { return group_->size(); }
+  std::span<const int> world_ranks() const override { return group_->name().world_ranks; }
+  Device& device() override { return device_; }
+
+  std::unique_ptr<Communicator> split(int color, int key) override;
+  std::function<std::unique_ptr<Communicator>()> begin_split(int color, int key) override;
+
+ protected:
+  Work submit(CollectiveCall call, Stream& stream) override;
+  void group_start() override;
+  void group_end() override;
+  void group_cancel() override;
+
+ private:
+  std::shared_ptr<SimGroup> group_;
+  int rank_;
+  Device& device_;
+  std::shared_ptr<GroupQueue> queue_;
+  int open_groups_ = 0;
+
+  friend void enqueue_joint(Stream& stream, std::span<PendingCall> calls);
+};
+
+}  // namespace ringside::sim

@@ -1,0 +1,310 @@
+#include "sim/comm/sim_group.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "ringside/error.h"
+#include "sim/comm/group_directory.h"
+#include "sim/comm/run_collective.h"
+
+namespace ringside::sim {
+namespace {
+
+constexpr int kSource = 0;
+constexpr int kDestination = 1;
+
+bool is_message(const CallSignature& signature) {
+  return !signature.split && is_pair(signature.request.operation);
+}
+
+// Done as soon as it is called: it moves nothing and, as in NCCL, waits for nobody.
+bool moves_nothing(const CallSignature& signature) {
+  return !signature.split && signature.request.operation != Operation::kBarrier &&
+         signature.request.count == 0 && signature.request.counts.empty();
+}
+
+std::string title(const CallSignature& signature, std::int64_t sequence,
+                  const CommunicatorName& name) {
+  if (is_message(signature)) {
+    return fmt::format("{}, message {} from rank {} to rank {} of {}", pair_text(signature),
+                       sequence, signature.request.root, signature.request.peer, name.text());
+  }
+  return fmt::format("{}, call {} of {}", to_string(signature), sequence, name.text());
+}
+
+}  // namespace
+
+SimGroup::SimGroup(SimContext& context, CommunicatorName name)
+    : context_(context),
+      name_(std::move(name)),
+      collectives_(static_cast<int>(name_.world_ranks.size())),
+      completed_(name_.world_ranks.size()) {}
+
+SimGroup::Sequence& SimGroup::sequence_of(const CallSignature& signature) {
+  if (!is_message(signature)) return collectives_;
+  return messages_.try_emplace({signature.request.root, signature.request.peer}, 2).first->second;
+}
+
+SimGroup::Entry SimGroup::enter(int rank, CollectiveCall call, const CallSignature& signature,
+                                std::shared_ptr<JointCall> joint) {
+  Entry entry{nullptr, rank};
+  int sides = size();
+  if (is_message(signature)) {
+    entry.side = call.operation == Operation::kSend ? kSource : kDestination;
+    sides = 2;
+  }
+  Notices notices;
+  {
+    const std::lock_guard lock(mutex_);
+    entry.meeting = sequence_of(signature).next(entry.side, [&](std::int64_t sequence) {
+      return std::make_shared<Meeting>(sequence, sides);
+    });
+    Meeting::Side& side = entry.meeting->sides[static_cast<std::size_t>(entry.side)];
+    side.call = std::move(call);
+    side.joint = std::move(joint);
+    this->call(*entry.meeting, entry.side, signature, notices);
+  }
+  notices.deliver();
+  return entry;
+}
+
+std::shared_ptr<Meeting> SimGroup::enter_split(int rank, int color, int key,
+                                               std::shared_ptr<Latch> latch) {
+  const CallSignature signature = split_signature(size());
+  std::shared_ptr<Meeting> meeting;
+  Notices notices;
+  {
+    const std::lock_guard lock(mutex_);
+    meeting = collectives_.next(
+        rank, [&](std::int64_t sequence) { return std::make_shared<Meeting>(sequence, size()); });
+    Meeting::Side& side = meeting->sides[static_cast<std::size_t>(rank)];
+    side.latch = std::move(latch);
+    side.color = color;
+    side.key = key;
+    side.arrived = true;  // a split waits on no stream
+    ++meeting->arrivals;
+    call(*meeting, rank, signature, notices);
+  }
+  notices.deliver();
+  return meeting;
+}
+
+// The last side's call decides: they differ, or (split, nothing to move) it is done already.
+void SimGroup::call(Meeting& meeting, int side, const CallSignature& signature, Notices& notices) {
+  if (!meeting.call(side, signature)) return;
+  const std::optional<Error> mismatch =
+      is_message(signature)
+          ? find_pair_mismatch(name_, meeting.sequence(), meeting.signature(kSource),
+                               meeting.signature(kDestination))
+          : meeting.mismatch(name_);
+  if (mismatch) {
+    fail(meeting, std::make_exception_ptr(*mismatch), notices);
+    return;
+  }
+  if (moves_nothing(signature)) close(meeting);
+  if (signature.split) {
+    make_places(meeting);
+    for (std::size_t rank = 0; rank < meeting.sides.size(); ++rank) {
+      remember(meeting, static_cast<int>(rank));
+      notices.add(meeting.sides[rank], nullptr);
+    }
+    close(meeting);
+  }
+}
+
+// Whoever waits is told now, whoever comes later when it arrives.
+void SimGroup::fail(Meeting& meeting, const std::exception_ptr& error, Notices& notices) {
+  meeting.error = error;
+  for (Meeting::Side& side : meeting.sides) {
+    if (side.arrived) notices.add(side, error);
+  }
+  close(meeting);
+}
+
+void SimGroup::close(Meeting& meeting) {
+  for (std::size_t side = 0; side < meeting.sides.size(); ++side) {
+    if (!meeting.called(static_cast<int>(side))) continue;
+    sequence_of(meeting.signature(static_cast<int>(side))).close(meeting.sequence());
+    return;
+  }
+}
+
+int SimGroup::rank_of(const Meeting& meeting, int side) const {
+  const CallSignature& signature = meeting.signature(side);
+  if (!is_message(signature)) return side;
+  return side == kSource ? signature.request.root : signature.request.peer;
+}
+
+void SimGroup::remember(Meeting& meeting, int side) {
+  completed_[static_cast<std::size_t>(rank_of(meeting, side))] =
+      Completed{meeting.signature(side), meeting.sequence(), CallSlot::Clock::now()};
+}
+
+void SimGroup::make_places(Meeting& meeting) {
+  std::vector<int> colors;
+  std::vector<int> keys;
+  for (const Meeting::Side& side : meeting.sides) {
+    colors.push_back(side.color);
+    keys.push_back(side.key);
+  }
+  meeting.places.resize(meeting.sides.size());
+  for (const SplitGroup& group : split_groups(colors, keys)) {
+    CommunicatorName name{child_number(name_.number, ++children_), {}};
+    for (const int member : group.members) {
+      name.world_ranks.push_back(name_.world_ranks[static_cast<std::size_t>(member)]);
+    }
+    const auto made = std::make_shared<SimGroup>(context_, std::move(name));
+    context_.directory.add(made);
+    for (std::size_t rank = 0; rank < group.members.size(); ++rank) {
+      meeting.places[static_cast<std::size_t>(group.members[rank])] = {made,
+                                                                       static_cast<int>(rank)};
+    }
+  }
+}
+
+void SimGroup::arrive(const std::shared_ptr<Meeting>& meeting, int side_index,
+                      std::exception_ptr poison) {
+  Notices notices;
+  bool ready = false;
+  {
+    const std::lock_guard lock(mutex_);
+    Meeting::Side& side = meeting->sides[static_cast<std::size_t>(side_index)];
+    if (meeting->error) {
+      notices.add(side, meeting->error);
+    } else if (moves_nothing(meeting->signature(side_index))) {
+      remember(*meeting, side_index);
+      notices.add(side, poison);
+    } else {
+      side.arrived = true;
+      side.poison = std::move(poison);
+      ready = ++meeting->arrivals == static_cast<int>(meeting->sides.size());
+      meeting->running = ready;
+    }
+  }
+  notices.deliver();
+  if (ready) run(meeting);
+}
+
+// All sides have arrived: nobody else touches the meeting until finish().
+void SimGroup::run(const std::shared_ptr<Meeting>& meeting) {
+  for (std::size_t side = 0; side < meeting->sides.size(); ++side) {
+    if (!meeting->sides[side].poison) continue;
+    const CallSignature& signature = meeting->signature(static_cast<int>(side));
+    finish(*meeting,
+           std::make_exception_ptr(Error(ErrorKind::kRankFailed,
+                                         fmt::format("rank {} failed before {}: {}",
+                                                     rank_of(*meeting, static_cast<int>(side)),
+                                                     title(signature, meeting->sequence(), name_),
+                                                     text_of(meeting->sides[side].poison)))));
+    return;
+  }
+  const auto done = [self = shared_from_this(), meeting](const std::exception_ptr& error) {
+    self->finish(*meeting, error);
+  };
+  try {
+    move_data(meeting, done);
+  } catch (...) {
+    done(std::current_exception());
+  }
+}
+
+void SimGroup::move_data(const std::shared_ptr<Meeting>& meeting,
+                         const std::function<void(std::exception_ptr)>& done) {
+  const CallSignature& signature = meeting->signature(0);
+  if (is_message(signature)) {
+    context_.engine.post([meeting, done] {
+      const CollectiveCall& send = meeting->sides[kSource].call;
+      const CollectiveCall& recv = meeting->sides[kDestination].call;
+      std::memmove(recv.recv.raw(), send.send.raw(), send.count * size_of(send.dtype));
+      done({});
+    });
+  } else if (signature.request.operation == Operation::kBarrier) {
+    done({});
+  } else {
+    run_collective(context_.engine, context_.workers, context_.stepwise, plans_, *meeting, done);
+  }
+}
+
+// A side whose stream had an error of its own keeps that one.
+void SimGroup::finish(Meeting& meeting, const std::exception_ptr& error) {
+  Notices notices;
+  {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t side = 0; side < meeting.sides.size(); ++side) {
+      if (!error) remember(meeting, static_cast<int>(side));
+      const std::exception_ptr& poison = meeting.sides[side].poison;
+      notices.add(meeting.sides[side], poison ? poison : error);
+    }
+    close(meeting);
+  }
+  notices.deliver();
+}
+
+void SimGroup::abandon(const std::exception_ptr& error, bool only_uncalled, Notices& notices) {
+  const auto forget = [&](const Meeting& meeting) {
+    return !meeting.running && !(only_uncalled && meeting.complete());
+  };
+  const auto end_all = [&](Sequence& sequence) {
+    for (const auto& meeting : sequence.realign(forget)) fail(*meeting, error, notices);
+  };
+  end_all(collectives_);
+  for (auto& [pair, sequence] : messages_) end_all(sequence);
+}
+
+std::string SimGroup::describe(const Meeting& meeting, int side) const {
+  const CallSignature& signature = meeting.signature(side);
+  if (!is_message(signature)) {
+    std::vector<bool> held_up;
+    held_up.reserve(meeting.sides.size());
+    for (const Meeting::Side& other : meeting.sides) held_up.push_back(!other.arrived);
+    return meeting.describe(side, name_, held_up);
+  }
+  std::string text =
+      fmt::format("waits in {}, since {}", title(signature, meeting.sequence(), name_),
+                  elapsed_text(meeting.since(side)));
+  const int other = 1 - side;
+  const int other_rank = side == kSource ? signature.request.peer : signature.request.root;
+  if (!meeting.called(other)) {
+    return text + fmt::format("; rank {} has not called {} for it", other_rank,
+                              side == kSource ? "recv" : "send");
+  }
+  for (const int held : {kSource, kDestination}) {
+    if (meeting.sides[static_cast<std::size_t>(held)].arrived) continue;
+    text += fmt::format("; rank {} called {}, but earlier work holds up its stream",
+                        rank_of(meeting, held), held == kSource ? "send" : "recv");
+  }
+  return text;
+}
+
+// The call that a stream stands at, else the first one that is enqueued.
+std::optional<SimGroup::OpenCall> SimGroup::open_call(int rank) {
+  const std::lock_guard lock(mutex_);
+  std::optional<OpenCall> result;
+  const auto consider = [&](const Meeting& meeting, int side) {
+    if (!meeting.called(side) || rank_of(meeting, side) != rank) return;
+    if (moves_nothing(meeting.signature(side))) return;  // it waits for nobody
+    const bool arrived = meeting.sides[static_cast<std::size_t>(side)].arrived;
+    const auto since = meeting.since(side);
+    const bool better = !result || (arrived && !result->arrived) ||
+                        (arrived == result->arrived && since < result->since);
+    if (better) result = OpenCall{since, arrived, describe(meeting, side)};
+  };
+  for (const auto& [sequence, meeting] : collectives_.open()) consider(*meeting, rank);
+  for (const auto& [pair, messages] : messages_) {
+    for (const auto& [sequence, meeting] : messages.open()) {
+      consider(*meeting, kSource);
+      consider(*meeting, kDestination);
+    }
+  }
+  return result;
+}
+
+std::optional<SimGroup::CompletedCall> SimGroup::last_completed(int rank) {
+  const std::lock_guard lock(mutex_);
+  const auto& last = completed_[static_cast<std::size_t>(rank)];
+  if (!last) return std::nullopt;
+  return CompletedCall{last->when, title(last->signature, last->sequence, name_)};
+}
+
+}  // namespace ringside::sim

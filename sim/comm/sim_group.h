@@ -1,0 +1,111 @@
+// SimGroup: what the ranks of one simulated communicator share. Here their calls meet, are compared
+// and carried out.
+//
+// Invariants: 1. no data moves before all ranks have called alike and all streams have arrived;
+// 2. nobody is told anything while the lock is held; 3. a meeting ends once: by its data, by an
+// error of the contract, or by abandon(). Threads: any.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/call_slot.h"
+#include "comm/communicator_name.h"
+#include "sim/comm/meeting.h"
+#include "sim/comm/plan_cache.h"
+#include "sim/device/engine.h"
+
+namespace ringside::sim {
+
+class GroupDirectory;
+
+/// What all communicators of a world share.
+struct SimContext {
+  Engine& engine;
+  GroupDirectory& directory;
+  int workers = 1;
+  bool stepwise = false;  ///< run collectives message by message
+};
+
+class SimGroup : public std::enable_shared_from_this<SimGroup> {
+ public:
+  SimGroup(SimContext& context, CommunicatorName name);
+
+  SimContext& context() { return context_; }
+  const CommunicatorName& name() const { return name_; }
+  int size() const { return static_cast<int>(name_.world_ranks.size()); }
+
+  /// Rank's call, on its host thread, of which `joint` will be told. Its side is rank, or of a
+  /// message 0 for the source and 1 for the destination.
+  struct Entry {
+    std::shared_ptr<Meeting> meeting;
+    int side;
+  };
+  Entry enter(int rank, CollectiveCall call, const CallSignature& signature,
+              std::shared_ptr<JointCall> joint);
+  /// The same for a split; `latch` is completed when all ranks have called.
+  std::shared_ptr<Meeting> enter_split(int rank, int color, int key, std::shared_ptr<Latch> latch);
+  /// A stream has reached the gate of a call.
+  void arrive(const std::shared_ptr<Meeting>& meeting, int side, std::exception_ptr poison);
+
+  /// What GroupDirectory says of a rank.
+  struct OpenCall {
+    std::chrono::steady_clock::time_point since;
+    bool arrived = false;
+    std::string text;
+  };
+  std::optional<OpenCall> open_call(int rank);
+  struct CompletedCall {
+    std::chrono::steady_clock::time_point when;
+    std::string text;
+  };
+  std::optional<CompletedCall> last_completed(int rank);
+
+  /// For GroupDirectory, with mutex() held: ends with `error` the meetings that cannot end by
+  /// themselves (`only_uncalled`: those that not all ranks have called), and lets all ranks go on
+  /// with equal numbers.
+  void abandon(const std::exception_ptr& error, bool only_uncalled, Notices& notices);
+  std::mutex& mutex() { return mutex_; }
+
+ private:
+  using Sequence = SlotSequence<Meeting>;
+  struct Completed {
+    CallSignature signature;
+    std::int64_t sequence = 0;
+    std::chrono::steady_clock::time_point when;
+  };
+
+  Sequence& sequence_of(const CallSignature& signature);
+  void call(Meeting& meeting, int side, const CallSignature& signature, Notices& notices);
+  void fail(Meeting& meeting, const std::exception_ptr& error, Notices& notices);
+  void close(Meeting& meeting);
+  void remember(Meeting& meeting, int side);
+  void make_places(Meeting& meeting);
+  void run(const std::shared_ptr<Meeting>& meeting);
+  void move_data(const std::shared_ptr<Meeting>& meeting,
+                 const std::function<void(std::exception_ptr)>& done);
+  void finish(Meeting& meeting, const std::exception_ptr& error);
+  int rank_of(const Meeting& meeting, int side) const;
+  std::string describe(const Meeting& meeting, int side) const;
+
+  SimContext& context_;
+  const CommunicatorName name_;
+  PlanCache plans_;
+
+  std::mutex mutex_;  // guards what follows, and all meetings
+  Sequence collectives_;
+  std::map<std::pair<int, int>, Sequence> messages_;  // by source and destination
+  std::vector<std::optional<Completed>> completed_;   // by rank: the last
+  std::int64_t children_ = 0;                         // communicators split from this one
+};
+
+}  // namespace ringside::sim

@@ -1,0 +1,46 @@
+// The one place that knows every backend: a line for each.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+
+#include "ringside/error.h"
+#include "ringside/world.h"
+#include "sim/comm/sim_world.h"
+
+namespace ringside {
+namespace {
+
+std::string always_available() { return {}; }
+
+const Backend& find_backend(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Backend& backend : backends()) {
+    if (backend.name == name) return backend;
+    names.push_back(backend.name);
+  }
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("backend '{}': must be one of {}", name, fmt::join(names, ", ")));
+}
+
+}  // namespace
+
+const std::vector<Backend>& backends() {
+  static const std::vector<Backend> all = {
+      {"sim", "simulated devices on CPU threads, with real numbers", always_available,
+       open_sim_world},
+  };
+  return all;
+}
+
+std::unique_ptr<World> open_world(std::string_view name, const WorldOptions& options) {
+  const Backend& backend = find_backend(name);
+  const std::string reason = backend.why_unavailable();
+  if (!reason.empty()) {
+    throw Error(ErrorKind::kUnavailable, fmt::format("backend '{}': {}", name, reason),
+                "use --backend sim instead: it runs everywhere");
+  }
+  return backend.open(options);
+}
+
+}  // namespace ringside
