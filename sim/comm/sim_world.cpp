@@ -58,8 +58,8 @@ class SimWorld : public World {
  public:
   explicit SimWorld(const WorldOptions& options)
       : kernels_(make_cpu_kernels()),
-        engine_(engine_options(options)),
         context_{engine_, directory_, worker_count(options), options.stepwise_collectives},
+        engine_(engine_options(options)),
         local_ranks_(static_cast<std::size_t>(options.size)) {
     std::iota(local_ranks_.begin(), local_ranks_.end(), 0);
     engine_.set_call_directory(&directory_);
@@ -133,8 +133,8 @@ class SimWorld : public World {
 
   std::unique_ptr<Kernels> kernels_;
   sim::GroupDirectory directory_;
+  sim::SimContext context_;  // outlives the engine, whose last tasks may use it
   Engine engine_;
-  sim::SimContext context_;
   std::vector<int> local_ranks_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<std::unique_ptr<Communicator>> communicators_;

@@ -1,0 +1,97 @@
+// What the tests of simulated communicators share: worlds, arrays with given values, errors.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "ringside/error.h"
+#include "ringside/world.h"
+#include "sim/comm/sim_world.h"
+#include "support/time_limit.h"
+
+namespace ringside::sim {
+
+inline std::unique_ptr<World> world_of(int size) {
+  WorldOptions options;
+  options.size = size;
+  return open_sim_world(options);
+}
+
+/// An array of `values` in device memory, filled on the device's communication stream.
+template <typename T>
+DeviceArray array_of(Device& device, const std::vector<T>& values) {
+  const auto shape = Shape{static_cast<std::int64_t>(values.size())};
+  DeviceArray array = device.allocate(values.size() * sizeof(T), MemoryKind::kWorkspace)
+                          .array(dtype_of<T>(), shape);
+  device.stream(StreamKind::kCommunication).enqueue([array, values](LaunchContext&) {
+    std::copy(values.begin(), values.end(), array.template data<T>());
+  });
+  return array;
+}
+
+template <typename T>
+std::vector<T> values_of(const DeviceArray& array) {
+  const auto elements = array.elements<T>();
+  return {elements.begin(), elements.end()};
+}
+
+inline Stream& communication(Rank& rank) { return rank.device.stream(StreamKind::kCommunication); }
+
+/// All-reduces rank + 1 over the ranks and expects the sum: what must still work after an error.
+inline void expect_good_collective(Rank& rank) {
+  const int n = rank.communicator.size();
+  const DeviceArray value =
+      array_of<float>(rank.device, {static_cast<float>(rank.communicator.rank() + 1)});
+  rank.communicator.all_reduce(value, value, 1, ReduceOp::kSum, communication(rank)).synchronize();
+  EXPECT_EQ(value.data<float>()[0], static_cast<float>(n * (n + 1) / 2));
+}
+
+/// What each rank caught in a run.
+class Caught {
+ public:
+  explicit Caught(int ranks) : errors_(static_cast<std::size_t>(ranks)) {}
+  /// Calls `body`, and keeps the Error that it throws.
+  void in(int rank, const std::function<void()>& body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      const std::lock_guard lock(mutex_);
+      errors_[static_cast<std::size_t>(rank)] = std::make_unique<Error>(error);
+    }
+  }
+  bool any(int rank) const { return errors_[static_cast<std::size_t>(rank)] != nullptr; }
+  std::string text(int rank) const {
+    const auto& error = errors_[static_cast<std::size_t>(rank)];
+    return error ? error->what() : "no error";
+  }
+  ErrorKind kind(int rank) const { return errors_.at(static_cast<std::size_t>(rank))->kind(); }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Error>> errors_;
+};
+
+inline ::testing::AssertionResult contains(const std::string& text, const std::string& part) {
+  if (text.find(part) != std::string::npos) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "'" << part << "' is not in\n" << text;
+}
+
+/// The Error that `function` throws.
+template <typename Function>
+Error error_of(Function&& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    return error;
+  }
+  ADD_FAILURE() << "no error was thrown";
+  return Error(ErrorKind::kIo, "");
+}
+
+}  // namespace ringside::sim
