@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "backends/meta/meta_world.h"
 #include "ringside/error.h"
 #include "ringside/world.h"
 #include "sim/comm/sim_world.h"
@@ -29,6 +30,8 @@ const std::vector<Backend>& backends() {
   static const std::vector<Backend> all = {
       {"sim", "simulated devices on CPU threads, with real numbers", always_available,
        open_sim_world},
+      {"meta", "shapes only: records steps of any size, runs nothing", always_available,
+       open_meta_world},
   };
   return all;
 }

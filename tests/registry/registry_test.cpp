@@ -29,8 +29,8 @@ TEST(Registry, AnUnavailableBackendSaysWhy) {
 }
 
 TEST(Registry, AnUnknownNameIsAnsweredWithTheList) {
-  const std::string text = test::error_text(ErrorKind::kInvalidArgument,
-                                            [] { open_world("gpu", WorldOptions{}); });
+  const std::string text =
+      test::error_text(ErrorKind::kInvalidArgument, [] { open_world("gpu", WorldOptions{}); });
   EXPECT_NE(text.find("'gpu'"), std::string::npos) << text;
   EXPECT_NE(text.find("sim"), std::string::npos) << text;
 }
