@@ -61,8 +61,10 @@ struct LoaderOptions {
 };
 
 /// Batches of `dataset` in the order of `indices`, whatever the number of workers. Host read, pin
-/// copy and device copy are traced ops of phase load. Closing it early stops the workers. Used by
-/// one host thread.
+/// copy and device copy are traced ops of phase load: "host-read" and "pin-copy" on host thread
+/// "loader", "copy-host-to-device" on the copy stream, and "wait-copy" where the host waits for it
+/// (always, unless pin_memory and non_blocking). Closing it early stops the workers. Used by one
+/// host thread.
 class Loader {
  public:
   virtual ~Loader() = default;
@@ -71,6 +73,8 @@ class Loader {
   virtual bool next(Batch& batch) = 0;
   virtual std::int64_t batches() const = 0;
 };
+/// `dataset` and `device` must outlive the loader. Throws Error(kInvalidArgument) for options out
+/// of range; an index outside of the data set throws from next().
 std::unique_ptr<Loader> make_loader(const Dataset& dataset, std::vector<std::int64_t> indices,
                                     Device& device, const LoaderOptions& options);
 

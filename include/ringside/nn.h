@@ -61,7 +61,8 @@ class Module {
   virtual std::string describe() const = 0;
 
   /// Depth first, in registration order, each module's own before its children's; `prefix` such as
-  /// "module.".
+  /// "module.". A tensor in several places is listed once, under its first name (state_dict lists
+  /// it under each).
   std::vector<NamedTensor> named_parameters(const std::string& prefix = {}) const;
   std::vector<NamedTensor> named_buffers(const std::string& prefix = {}) const;
   /// Parameters and buffers in PyTorch's order (per module: parameters, then buffers, then
@@ -78,7 +79,7 @@ class Module {
   /// A copy with the same structure, sharing every tensor (the start of a replica).
   virtual std::shared_ptr<Module> shallow_copy() const = 0;
   /// Replaces parameters and buffers by others on another device, in the order of named_parameters
-  /// and named_buffers.
+  /// and named_buffers. Throws Error(kInvalidArgument) for another number of them.
   void replace_tensors(const std::vector<Tensor>& parameters, const std::vector<Tensor>& buffers);
   /// Replaces one parameter or buffer by name. Throws Error(kInvalidArgument) naming the nearest
   /// existing name.
@@ -87,7 +88,8 @@ class Module {
  protected:
   Module() = default;
   Module(const Module& other);  // children are shallow-copied
-  /// Each returns the index for parameter(i), buffer(i), child(i).
+  /// Each returns the index for parameter(i), buffer(i), child(i). A parameter is made to require
+  /// grad; the tensors get the name, and a child's tensors their path in front: "0.weight".
   std::size_t register_parameter(std::string name, Tensor tensor);
   std::size_t register_buffer(std::string name, Tensor tensor);
   std::size_t register_child(std::string name, std::shared_ptr<Module> child);
@@ -97,6 +99,12 @@ class Module {
   std::size_t children() const { return children_.size(); }
 
  private:
+  enum class SlotKind : std::uint8_t { kParameter, kBuffer };
+  /// Self is Module or const Module; calls visit(prefix, slot, kind).
+  template <typename Self, typename Visitor>
+  static void visit_slots(Self& self, const std::string& prefix, const Visitor& visit);
+  std::vector<NamedTensor> listed(const std::string& prefix, SlotKind kind) const;
+
   std::vector<NamedTensor> parameters_;
   std::vector<NamedTensor> buffers_;
   std::vector<std::pair<std::string, std::shared_ptr<Module>>> children_;

@@ -1,0 +1,61 @@
+#include "data/staging.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+
+#include "ringside/error.h"
+
+namespace ringside {
+
+std::shared_ptr<Staging> StagingPool::take() {
+  std::unique_ptr<Staging> buffer;
+  {
+    const std::lock_guard lock(free_->mutex);
+    if (!free_->buffers.empty()) {
+      buffer = std::move(free_->buffers.back());
+      free_->buffers.pop_back();
+    } else {
+      ++free_->made;
+      free_->buffers.reserve(free_->made);  // giving back then never allocates
+    }
+  }
+  if (!buffer) buffer = std::make_unique<Staging>();
+  return {buffer.release(), [free = free_](Staging* used) {
+            std::unique_ptr<Staging> back(used);
+            const std::lock_guard lock(free->mutex);
+            free->buffers.push_back(std::move(back));
+          }};
+}
+
+std::size_t StagingPool::made() const {
+  const std::lock_guard lock(free_->mutex);
+  return free_->made;
+}
+
+void read_batch(const Dataset& dataset, std::span<const std::int64_t> indices, DType dtype,
+                Staging& out) {
+  const auto row = static_cast<std::size_t>(dataset.sample_shape.numel());
+  out.inputs.resize(indices.size() * row * size_of(dtype));
+  out.targets.resize(indices.size());
+  const float* samples = dataset.samples.data();
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    if (indices[i] < 0 || indices[i] >= dataset.size()) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("loader: sample {} of {}, which has {}", indices[i], dataset.name,
+                              dataset.size()));
+    }
+    const auto index = static_cast<std::size_t>(indices[i]);
+    out.targets[i] = dataset.targets[index];
+    std::byte* place = out.inputs.data() + i * row * size_of(dtype);
+    const float* sample = samples + index * row;
+    if (dtype == DType::kFloat32) {
+      if (row > 0) std::memcpy(place, sample, row * sizeof(float));
+    } else {
+      std::copy_n(sample, row, reinterpret_cast<double*>(place));
+    }
+  }
+}
+
+}  // namespace ringside

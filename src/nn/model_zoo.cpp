@@ -1,0 +1,169 @@
+// The models by name. docs/models.md has the grammar.
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ringside/error.h"
+#include "ringside/nn.h"
+
+namespace ringside {
+namespace {
+
+constexpr std::int64_t kLargestLayer = std::int64_t{1} << 24;
+constexpr std::int64_t kMostParameters = std::int64_t{1} << 31;
+constexpr const char* kGrammar =
+    "models: mlp:IN,...,OUT with ReLU between the layers, mlp:IN,...,OUT:tanh, mlp:IN,...,OUT:bn "
+    "(BatchNorm1d before each ReLU), lenet; for example mlp:64,32,10";
+
+[[noreturn]] void fail(std::string_view spec, const std::string& fault) {
+  throw Error(ErrorKind::kInvalidArgument, fmt::format("model '{}': {}", spec, fault), kGrammar);
+}
+
+void check_classes(std::string_view spec, std::int64_t outputs, std::int64_t classes) {
+  if (outputs == classes) return;
+  fail(spec, fmt::format("gives {} outputs, but the data has {} classes", outputs, classes));
+}
+
+// ---------------------------------------------------------------- mlp
+
+enum class Between { kRelu, kTanh, kBatchNorm };
+
+struct MlpSpec {
+  std::vector<std::int64_t> sizes;
+  Between between = Between::kRelu;
+};
+
+std::int64_t parse_layer(std::string_view spec, std::string_view text) {
+  std::int64_t size = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+  if (error != std::errc() || end != text.data() + text.size() || size < 1 ||
+      size > kLargestLayer) {
+    fail(spec,
+         fmt::format("layer size '{}': must be a whole number from 1 to {}", text, kLargestLayer));
+  }
+  return size;
+}
+
+/// `rest` is what follows "mlp:".
+MlpSpec parse_mlp(std::string_view spec, std::string_view rest) {
+  MlpSpec mlp;
+  const std::size_t colon = rest.find(':');
+  if (colon != std::string_view::npos) {
+    const std::string_view variant = rest.substr(colon + 1);
+    if (variant == "tanh") {
+      mlp.between = Between::kTanh;
+    } else if (variant == "bn") {
+      mlp.between = Between::kBatchNorm;
+    } else if (variant != "relu") {
+      fail(spec, fmt::format("variant '{}': must be relu, tanh or bn", variant));
+    }
+  }
+  std::string_view sizes = rest.substr(0, colon);
+  for (std::size_t comma = 0; comma != std::string_view::npos;) {
+    comma = sizes.find(',');
+    mlp.sizes.push_back(parse_layer(spec, sizes.substr(0, comma)));
+    sizes.remove_prefix(comma == std::string_view::npos ? sizes.size() : comma + 1);
+  }
+  if (mlp.sizes.size() < 2) fail(spec, "must have at least an input and an output size");
+  std::int64_t parameters = 0;
+  for (std::size_t i = 1; i < mlp.sizes.size(); ++i) {
+    parameters += (mlp.sizes[i - 1] + 1) * mlp.sizes[i];
+    if (parameters > kMostParameters) {
+      fail(spec, fmt::format("has more than {} parameters", kMostParameters));
+    }
+  }
+  return mlp;
+}
+
+std::shared_ptr<Module> make_mlp(std::string_view spec, const MlpSpec& mlp,
+                                 const ModuleContext& context, const Shape& sample_shape,
+                                 std::int64_t classes) {
+  if (mlp.sizes.front() != sample_shape.numel()) {
+    fail(spec, fmt::format("takes {} inputs, but a sample has {} values ({})", mlp.sizes.front(),
+                           sample_shape.numel(), to_string(sample_shape)));
+  }
+  check_classes(spec, mlp.sizes.back(), classes);
+  std::vector<std::shared_ptr<Module>> layers;
+  if (sample_shape.rank() != 1) layers.push_back(make_flatten());
+  for (std::size_t i = 1; i < mlp.sizes.size(); ++i) {
+    layers.push_back(make_linear(context, mlp.sizes[i - 1], mlp.sizes[i]));
+    if (i + 1 == mlp.sizes.size()) break;
+    if (mlp.between == Between::kBatchNorm) {
+      layers.push_back(make_batch_norm1d(context, mlp.sizes[i]));
+    }
+    layers.push_back(mlp.between == Between::kTanh ? make_tanh() : make_relu());
+  }
+  return make_sequential(std::move(layers));
+}
+
+// ---------------------------------------------------------------- lenet
+
+constexpr std::int64_t kLeNetSide = 28;
+
+/// LeNet-5 with ReLU and max pooling, as most PyTorch examples write it. Smaller images are put in
+/// the middle of a 28x28 canvas of zeros, by the first convolution's padding.
+/// [LeCun et al., "Gradient-based learning applied to document recognition", 1998]
+class LeNet final : public Module {
+ public:
+  LeNet(const ModuleContext& context, std::int64_t side, std::int64_t classes) : side_(side) {
+    const std::int64_t padding = 2 + (kLeNetSide - side) / 2;
+    register_child("conv1", make_conv2d(context, 1, 6, 5, {1, padding}));
+    register_child("conv2", make_conv2d(context, 6, 16, 5));
+    register_child("fc1", make_linear(context, std::int64_t{16} * 5 * 5, 120));
+    register_child("fc2", make_linear(context, 120, 84));
+    register_child("fc3", make_linear(context, 84, classes));
+  }
+  Tensor forward(const Tensor& input) override {
+    Tensor x = reshape(input, Shape{input.shape()[0], 1, side_, side_});
+    x = max_pool2d(relu(child(0).forward(x)), {});
+    x = max_pool2d(relu(child(1).forward(x)), {});
+    x = relu(child(2).forward(flatten(x)));
+    x = relu(child(3).forward(x));
+    return child(4).forward(x);
+  }
+  std::string describe() const override {
+    return fmt::format("LeNet({}x{}; {})", side_, side_, child(4).describe());
+  }
+  std::shared_ptr<Module> shallow_copy() const override { return std::make_shared<LeNet>(*this); }
+
+ private:
+  std::int64_t side_;
+};
+
+/// The side of a square one-channel image, given as 1xNxN or as N*N values; 0 if it is none.
+std::int64_t image_side(const Shape& sample_shape) {
+  const auto side =
+      static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(sample_shape.numel()))));
+  const bool square = sample_shape == Shape{side * side} || sample_shape == Shape{1, side, side};
+  return square ? side : 0;
+}
+
+std::shared_ptr<Module> make_lenet(std::string_view spec, const ModuleContext& context,
+                                   const Shape& sample_shape, std::int64_t classes) {
+  const std::int64_t side = image_side(sample_shape);
+  if (side < 2 || side > kLeNetSide || side % 2 != 0) {
+    fail(spec, fmt::format("takes images of 1x28x28, or smaller ones with an even side, which it "
+                           "pads; but a sample is {}",
+                           to_string(sample_shape)));
+  }
+  return std::make_shared<LeNet>(context, side, classes);
+}
+
+}  // namespace
+
+std::shared_ptr<Module> make_model(std::string_view spec, const ModuleContext& context,
+                                   const Shape& sample_shape, std::int64_t classes) {
+  if (classes < 1) fail(spec, fmt::format("{} classes: must be at least 1", classes));
+  if (spec == "lenet") return make_lenet(spec, context, sample_shape, classes);
+  if (spec.starts_with("mlp:")) {
+    return make_mlp(spec, parse_mlp(spec, spec.substr(4)), context, sample_shape, classes);
+  }
+  fail(spec, "must be mlp:SIZES, mlp:SIZES:tanh, mlp:SIZES:bn or lenet");
+}
+
+}  // namespace ringside
