@@ -1,0 +1,139 @@
+// Models by name, and what is said of names that are none.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ringside/nn.h"
+#include "support/error_text.h"
+#include "support/inline_device.h"
+
+namespace ringside {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ModelZoo : public ::testing::Test {
+ protected:
+  std::shared_ptr<Module> model(const std::string& spec, const Shape& sample = {64},
+                                std::int64_t classes = 10) {
+    return make_model(spec, {device_, DType::kFloat32, generator_}, sample, classes);
+  }
+  std::string fault(const std::string& spec, const Shape& sample = {64}) {
+    return test::error_text(ErrorKind::kInvalidArgument, [&] { model(spec, sample); });
+  }
+  Shape output(Module& module, const Shape& input) {
+    return module.forward(Tensor::full(device_, input, DType::kFloat32, 0.5, MemoryKind::kInputs))
+        .shape();
+  }
+  static std::int64_t parameters(const Module& module) {
+    std::int64_t count = 0;
+    for (const NamedTensor& entry : module.named_parameters()) count += entry.tensor.numel();
+    return count;
+  }
+
+  test::InlineDevice device_;
+  Generator generator_{0};
+};
+
+TEST_F(ModelZoo, Mlp) {
+  const auto mlp = model("mlp:64,32,10");
+  EXPECT_EQ(mlp->describe(), "Sequential(Linear(64, 32), ReLU(), Linear(32, 10))");
+  EXPECT_EQ(mlp->named_parameters()[2].name, "2.weight");
+  EXPECT_EQ(mlp->named_parameters()[2].tensor.name(), "2.weight");
+  EXPECT_EQ(output(*mlp, {5, 64}), (Shape{5, 10}));
+  EXPECT_EQ(model("mlp:64,10")->describe(), "Sequential(Linear(64, 10))");
+  EXPECT_EQ(model("mlp:64,32,10:relu")->describe(), mlp->describe());
+  EXPECT_EQ(model("mlp:64,8,10:tanh")->describe(),
+            "Sequential(Linear(64, 8), Tanh(), Linear(8, 10))");
+  EXPECT_EQ(model("mlp:64,8,10:bn")->describe(),
+            "Sequential(Linear(64, 8), BatchNorm1d(8, momentum 0.1, epsilon 1e-05), ReLU(), "
+            "Linear(8, 10))");
+}
+
+TEST_F(ModelZoo, AnMlpFlattensImages) {
+  const auto mlp = model("mlp:784,32,10", {1, 28, 28});
+  EXPECT_EQ(mlp->named_parameters()[0].name, "1.weight");
+  EXPECT_EQ(output(*mlp, {3, 1, 28, 28}), (Shape{3, 10}));
+}
+
+TEST_F(ModelZoo, LeNet) {
+  const auto lenet = model("lenet", {1, 28, 28});
+  EXPECT_EQ(parameters(*lenet), 61706);  // 156 + 2416 + 48120 + 10164 + 850
+  EXPECT_EQ(lenet->named_parameters()[0].name, "conv1.weight");
+  EXPECT_EQ(lenet->named_parameters()[0].tensor.name(), "conv1.weight");
+  EXPECT_EQ(output(*lenet, {2, 1, 28, 28}), (Shape{2, 10}));
+  EXPECT_EQ(output(*lenet->shallow_copy(), {2, 1, 28, 28}), (Shape{2, 10}));
+}
+
+// An 8x8 digit, as a vector or as an image, is a 28x28 image with the digit in the middle.
+TEST_F(ModelZoo, LeNetPadsSmallImages) {
+  generator_ = Generator(7);
+  const auto whole = model("lenet", {1, 28, 28});
+  generator_ = Generator(7);
+  const auto small = model("lenet", {64});
+  std::vector<double> digit(64);
+  for (std::size_t i = 0; i < digit.size(); ++i) digit[i] = static_cast<double>(i % 17) / 16;
+  std::vector<double> canvas(28 * 28, 0);
+  for (std::size_t y = 0; y < 8; ++y) {
+    for (std::size_t x = 0; x < 8; ++x) canvas[(y + 10) * 28 + x + 10] = digit[y * 8 + x];
+  }
+  const auto result = [&](Module& module, const Shape& shape, const std::vector<double>& values) {
+    return host_values(module.forward(
+        Tensor::from_host(device_, shape, DType::kFloat32, values, MemoryKind::kInputs)));
+  };
+  const std::vector<double> expected = result(*whole, {1, 1, 28, 28}, canvas);
+  const std::vector<double> found = result(*small, {1, 64}, digit);
+  ASSERT_EQ(found.size(), 10U);
+  for (std::size_t i = 0; i < 10; ++i) EXPECT_NEAR(found[i], expected[i], 1e-6);
+  EXPECT_EQ(output(*model("lenet", {1, 8, 8}), {2, 1, 8, 8}), (Shape{2, 10}));
+}
+
+TEST_F(ModelZoo, SizesMustFitTheData) {
+  EXPECT_EQ(fault("mlp:65,32,10"),
+            "model 'mlp:65,32,10': takes 65 inputs, but a sample has 64 values (64)");
+  EXPECT_EQ(fault("mlp:64,10", {1, 28, 28}),
+            "model 'mlp:64,10': takes 64 inputs, but a sample has 784 values (1x28x28)");
+  EXPECT_EQ(fault("mlp:64,32,9"),
+            "model 'mlp:64,32,9': gives 9 outputs, but the data has 10 classes");
+  for (const Shape& shape : {Shape{3, 32, 32}, Shape{1, 7, 7}, Shape{1, 30, 30}, Shape{65}}) {
+    EXPECT_THAT(fault("lenet", shape), HasSubstr("takes images of 1x28x28"));
+    EXPECT_THAT(fault("lenet", shape), HasSubstr("but a sample is " + to_string(shape)));
+  }
+}
+
+TEST_F(ModelZoo, AbsurdSizesAreNamed) {
+  const std::string range = "must be a whole number from 1 to 16777216";
+  EXPECT_EQ(fault("mlp:64,0,10"), "model 'mlp:64,0,10': layer size '0': " + range);
+  EXPECT_EQ(fault("mlp:64,-3,10"), "model 'mlp:64,-3,10': layer size '-3': " + range);
+  EXPECT_EQ(fault("mlp:64,1000000000000,10"),
+            "model 'mlp:64,1000000000000,10': layer size '1000000000000': " + range);
+  EXPECT_EQ(fault("mlp:64,1e3,10"), "model 'mlp:64,1e3,10': layer size '1e3': " + range);
+  EXPECT_EQ(fault("mlp:64,,10"), "model 'mlp:64,,10': layer size '': " + range);
+  EXPECT_EQ(fault("mlp:64,10,"), "model 'mlp:64,10,': layer size '': " + range);
+  EXPECT_EQ(fault("mlp:"), "model 'mlp:': layer size '': " + range);
+  EXPECT_EQ(fault("mlp:64"), "model 'mlp:64': must have at least an input and an output size");
+  EXPECT_EQ(fault("mlp:64,16777216,16777216,10"),
+            "model 'mlp:64,16777216,16777216,10': has more than 2147483648 parameters");
+}
+
+TEST_F(ModelZoo, UnknownNamesShowTheGrammar) {
+  EXPECT_EQ(fault("mlp:64,10:gelu"),
+            "model 'mlp:64,10:gelu': variant 'gelu': must be relu, tanh or bn");
+  for (const char* spec : {"", "mlp", "resnet50", "LeNet", "lenet:5"}) {
+    try {
+      model(spec);
+      ADD_FAILURE() << "no Error for " << spec;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(),
+                  HasSubstr("must be mlp:SIZES, mlp:SIZES:tanh, mlp:SIZES:bn or lenet"));
+      EXPECT_THAT(error.hint(), HasSubstr("for example mlp:64,32,10"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ringside

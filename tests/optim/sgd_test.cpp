@@ -1,0 +1,140 @@
+// SGD against PyTorch's, step by step.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ringside/optim.h"
+#include "support/error_text.h"
+#include "support/inline_device.h"
+#include "support/oracle_file.h"
+
+namespace ringside {
+namespace {
+
+using test::OracleLine;
+using ::testing::ElementsAre;
+
+void expect_near(const Tensor& tensor, const std::vector<double>& expected, bool float32) {
+  const std::vector<double> values = host_values(tensor);
+  ASSERT_EQ(values.size(), expected.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double tolerance =
+        float32 ? 1e-7 + 1e-6 * std::abs(expected[i]) : 1e-13 * (1 + std::abs(expected[i]));
+    EXPECT_NEAR(values[i], expected[i], tolerance) << "element " << i;
+  }
+}
+
+class SgdTest : public ::testing::Test {
+ protected:
+  Tensor tensor(const std::vector<double>& values, DType dtype = DType::kFloat32) {
+    return Tensor::from_host(device_, {static_cast<std::int64_t>(values.size())}, dtype, values,
+                             MemoryKind::kParameters);
+  }
+  Tensor parameter(const std::vector<double>& values, DType dtype = DType::kFloat32) {
+    Tensor result = tensor(values, dtype);
+    result.set_requires_grad(true);
+    return result;
+  }
+  test::InlineDevice device_;
+};
+
+TEST_F(SgdTest, DoesWhatPyTorchDoes) {
+  const std::vector<OracleLine> lines = test::oracle_lines("sgd.txt");
+  int cases = 0;
+  for (std::size_t at = 0; at < lines.size(); ++cases) {
+    const OracleLine& head = lines[at++];
+    ASSERT_EQ(head[0], "case");
+    const bool float32 = head[1] == "float32";
+    const DType dtype = parse_dtype(head[1]);
+    const std::vector<double> numbers = test::oracle_numbers(head, 2, false);
+    const SgdOptions options{numbers[0], numbers[1], numbers[2], numbers[3], numbers[4] != 0};
+    // Start and gradients are float32 values in either case.
+    Tensor p = parameter(test::oracle_numbers(lines[at++], 1, true), dtype);
+    const std::unique_ptr<Optimizer> sgd = make_sgd({{"p", p}}, options);
+    SCOPED_TRACE(head[1] + " " + sgd->describe());
+    int steps = 0;
+    for (; at < lines.size() && lines[at][0] == "gradient"; ++steps) {
+      p.set_grad(tensor(test::oracle_numbers(lines[at++], 1, true), dtype));
+      sgd->step();
+      SCOPED_TRACE("step " + std::to_string(steps));
+      expect_near(p, test::oracle_numbers(lines[at++], 1, float32), float32);
+    }
+    EXPECT_EQ(steps, 10);
+  }
+  EXPECT_EQ(cases, 14);
+}
+
+TEST_F(SgdTest, IsOneOpPerParameterThatHasAGradient) {
+  Tensor a = parameter({1, 2});
+  Tensor b = parameter({3});
+  a.set_grad(tensor({1, 1}));
+  const auto sgd = make_sgd({{"a", a}, {"b", b}}, {0.5, 0.9});
+  device_.clear_ops();
+  sgd->step();
+  EXPECT_THAT(device_.ops(), ElementsAre("sgd"));
+  EXPECT_THAT(host_values(a), ElementsAre(0.5, 1.5));
+  EXPECT_THAT(host_values(b), ElementsAre(3));
+  EXPECT_EQ(device_.memory().used_by_kind[static_cast<std::size_t>(MemoryKind::kOptimizerState)],
+            2 * sizeof(float))
+      << "momentum of the parameter with a gradient alone";
+}
+
+TEST_F(SgdTest, ClearsGradientsInEitherWay) {
+  Tensor p = parameter({1, 2});
+  const auto sgd = make_sgd({{"p", p}}, {});
+  sgd->zero_grad();
+  p.set_grad(tensor({1, 1}));
+  sgd->zero_grad(/*set_to_none=*/false);
+  EXPECT_THAT(host_values(p.grad()), ElementsAre(0, 0));
+  sgd->zero_grad();
+  EXPECT_FALSE(p.grad().defined());
+}
+
+// Zeroed gradients keep momentum moving a parameter; absent ones do not.
+TEST_F(SgdTest, MomentumRestsWithoutAGradient) {
+  Tensor p = parameter({1});
+  const auto sgd = make_sgd({{"p", p}}, {1, 0.5});
+  p.set_grad(tensor({1}));
+  sgd->step();  // v = 1, p = 0
+  sgd->zero_grad();
+  sgd->step();
+  EXPECT_THAT(host_values(p), ElementsAre(0));
+  p.set_grad(tensor({0}));
+  sgd->step();  // v = 0.5
+  EXPECT_THAT(host_values(p), ElementsAre(-0.5));
+}
+
+TEST_F(SgdTest, RefusesOptionsThatCannotBe) {
+  const Tensor p = parameter({1});
+  const auto text = [&](const SgdOptions& options) {
+    return test::error_text(ErrorKind::kInvalidArgument, [&] { make_sgd({{"p", p}}, options); });
+  };
+  EXPECT_EQ(text({-0.1}), "SGD: lr -0.1: must be a number that is not negative");
+  EXPECT_EQ(text({std::nan("")}), "SGD: lr nan: must be a number that is not negative");
+  EXPECT_EQ(text({0.1, -1}), "SGD: momentum -1: must be a number that is not negative");
+  EXPECT_EQ(text({0.1, 0, 0, -1}), "SGD: weight_decay -1: must be a number that is not negative");
+  EXPECT_EQ(text({0.1, 0, 0, 0, true}),
+            "SGD: Nesterov with momentum 0 and dampening 0: it requires a momentum and zero "
+            "dampening");
+  EXPECT_EQ(text({0.1, 0.9, 0.1, 0, true}),
+            "SGD: Nesterov with momentum 0.9 and dampening 0.1: it requires a momentum and zero "
+            "dampening");
+  EXPECT_EQ(test::error_text(ErrorKind::kInvalidArgument, [] { make_sgd({}, {}); }),
+            "SGD: there are no parameters to optimise");
+}
+
+TEST_F(SgdTest, IsFoundByName) {
+  const std::vector<NamedTensor> parameters = {{"p", parameter({1})}};
+  EXPECT_EQ(make_optimizer("sgd", parameters, {0.1, 0.9})->describe(), "SGD(lr=0.1, momentum=0.9)");
+  EXPECT_EQ(test::error_text(ErrorKind::kInvalidArgument,
+                             [&] { make_optimizer("adam", parameters, {}); }),
+            "optimizer 'adam': must be sgd");
+}
+
+}  // namespace
+}  // namespace ringside
