@@ -222,6 +222,7 @@ demo() {
   build ringside
   step "Run: ringside demo${*:+ $*}"
   "$build/ringside" demo "$@"
+  printf "\nThe program is %s; '%s --help' lists its commands.\n" "$build/ringside" "$build/ringside"
 }
 
 run_tests() {
