@@ -50,7 +50,7 @@ struct TraceOp {
   int step = -1;
   Phase phase = Phase::kSetup;
   int rank = 0;
-  std::optional<StreamKind> stream;  ///< none for host ops
+  std::optional<StreamKind> stream;  ///< none for host ops and waits of the host
   /// logical host thread that submitted it: "main", "replica 1", "loader"
   std::string host_thread;
   int bucket = -1;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "ringside/error.h"
+#include "trace/copy_route.h"
 
 namespace ringside {
 namespace {
@@ -79,9 +80,11 @@ double CostModel::compute(const TraceOp& op) const {
 
 double CostModel::copy(const TraceOp& op) const {
   const auto bytes = static_cast<double>(op.bytes);
-  if (op.peer < 0) return rates_.copy_latency + bytes / rates_.copy_bytes_per_second;
-  if (op.peer != op.rank) return rates_.link_latency + bytes / rates_.link_bytes_per_second;
-  return rates_.copy_latency + 2 * bytes / rates_.memory_bytes_per_second;  // read and written
+  if (is_between_devices(op)) return rates_.link_latency + bytes / rates_.link_bytes_per_second;
+  if (route_of(op) == CopyRoute::kOnDevice) {  // every byte is read and written
+    return rates_.compute_overhead + 2 * bytes / rates_.memory_bytes_per_second;
+  }
+  return rates_.copy_latency + bytes / rates_.copy_bytes_per_second;
 }
 
 double CostModel::collective(const TraceCollective& collective) {

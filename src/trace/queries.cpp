@@ -13,6 +13,7 @@
 #include "ringside/trace.h"
 #include "trace/collective_check.h"
 #include "trace/collective_key.h"
+#include "trace/copy_route.h"
 
 namespace ringside {
 namespace {
@@ -94,14 +95,14 @@ TransferRow collective_row(const TraceOp& op, int devices) {
   return row;
 }
 
-// A copy that writes a tensor brings it to its device, one that only reads takes it away.
 TransferRow copy_row(const TraceOp& op) {
+  const CopyRoute route = route_of(op);
   TransferRow row;
   row.phase = op.phase;
   row.primitive = "copy";
   row.from = op.peer < 0 ? "host" : std::to_string(op.peer);
   row.to = std::to_string(op.rank);
-  if (op.writes.empty() && !op.reads.empty()) std::swap(row.from, row.to);
+  if (route == CopyRoute::kToHost || route == CopyRoute::kToDevice) std::swap(row.from, row.to);
   row.messages = 1;
   row.bytes = op.bytes;
   return row;
@@ -152,7 +153,7 @@ std::vector<TransferRow> transfers(const Trace& trace, int step) {
       if (!counted.insert(key_of(*op.collective)).second) continue;
       const TransferRow row = collective_row(op, trace.run.devices);
       if (row.messages > 0) table.add(row);
-    } else if (op.kind == OpKind::kCopy && op.peer != op.rank) {
+    } else if (op.kind == OpKind::kCopy && route_of(op) != CopyRoute::kOnDevice) {
       table.add(copy_row(op));
     }
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ringside/error.h"
+#include "trace/copy_route.h"
 #include "trace/ready.h"
 
 namespace ringside {
@@ -49,8 +50,7 @@ std::vector<Interval> intersection(const std::vector<Interval>& a, const std::ve
 }
 
 bool is_communication(const TraceOp& op) {
-  return op.collective.has_value() ||
-         (op.kind == OpKind::kCopy && op.peer >= 0 && op.peer != op.rank);
+  return op.collective.has_value() || is_between_devices(op);
 }
 
 }  // namespace

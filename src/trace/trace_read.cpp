@@ -148,24 +148,36 @@ TraceCollective read_collective(const JsonValue& json, int devices, int world_ra
   return collective;
 }
 
-bool is_communication(OpKind kind) {
-  return kind == OpKind::kCollective || kind == OpKind::kSend || kind == OpKind::kRecv;
-}
-
 OpKind kind_of(Operation operation) {
   if (operation == Operation::kSend) return OpKind::kSend;
   return operation == Operation::kRecv ? OpKind::kRecv : OpKind::kCollective;
 }
 
-// `field` must be there if `wanted`, and only then.
-std::optional<JsonValue> only_if(bool wanted, const JsonValue& json, std::string_view field,
+// What depends on the kind of op: `field` must be there, may be, or must not.
+enum class Presence : std::uint8_t { kNever, kMaybe, kAlways };
+
+std::optional<JsonValue> find_if(Presence presence, const JsonValue& json, std::string_view field,
                                  OpKind kind) {
   auto found = json.find(field);
-  if (found && !wanted) found->fault(fmt::format("not for an op of kind {}", to_string(kind)));
-  if (!found && wanted) {
+  if (found && presence == Presence::kNever) {
+    found->fault(fmt::format("not for an op of kind {}", to_string(kind)));
+  }
+  if (!found && presence == Presence::kAlways) {
     json.fault(fmt::format("field '{}' is missing, of kind {}", field, to_string(kind)));
   }
   return found;
+}
+
+// A host op has no stream; a wait may be the host's or a stream's.
+Presence stream_of(OpKind kind) {
+  if (kind == OpKind::kHost) return Presence::kNever;
+  return kind == OpKind::kWait ? Presence::kMaybe : Presence::kAlways;
+}
+
+Presence collective_of(OpKind kind) {
+  const bool communicates =
+      kind == OpKind::kCollective || kind == OpKind::kSend || kind == OpKind::kRecv;
+  return communicates ? Presence::kAlways : Presence::kNever;
 }
 
 void read_measured(const JsonValue& json, TraceOp& op) {
@@ -211,7 +223,7 @@ TraceOp read_op(const JsonValue& json, OpId id, const TraceRun& run) {
   op.step = json.at("step").small_integer(-1);
   op.phase = json.at("phase").one_of(kAllPhases);
   op.rank = json.at("rank").small_integer(0, run.devices - 1);
-  if (const auto stream = only_if(op.kind != OpKind::kHost, json, "stream", op.kind)) {
+  if (const auto stream = find_if(stream_of(op.kind), json, "stream", op.kind)) {
     op.stream = stream->one_of(kAllStreamKinds);
   }
   op.host_thread = json.at("host_thread").text();
@@ -223,7 +235,7 @@ TraceOp read_op(const JsonValue& json, OpId id, const TraceRun& run) {
   if (const auto ids = json.find("dependencies")) op.dependencies = read_dependencies(*ids, id);
   op.reads = read_tensors(json.find("reads"));
   op.writes = read_tensors(json.find("writes"));
-  if (const auto value = only_if(is_communication(op.kind), json, "collective", op.kind)) {
+  if (const auto value = find_if(collective_of(op.kind), json, "collective", op.kind)) {
     op.collective = read_collective(*value, run.devices, op.rank);
     if (kind_of(op.collective->request.operation) != op.kind) {
       value->at("operation").fault(fmt::format("not for an op of kind {}", to_string(op.kind)));

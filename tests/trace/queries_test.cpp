@@ -94,7 +94,7 @@ TEST(Transfers, OfCopiesBetweenDevicesAndToTheHost) {
   std::swap(copy.reads, copy.writes);
   EXPECT_EQ(lines(transfers({trace.run, {copy}, {}}, 0)),
             (std::vector<std::string>{"forward: copy 0 -> host, 1 messages, 8 bytes"}));
-  copy.peer = 0;  // stays on the device
+  copy.writes = copy.reads;  // stays on the device
   EXPECT_TRUE(transfers({trace.run, {copy}, {}}, 0).empty());
 }
 

@@ -137,7 +137,8 @@ class Maker {
     result.step = static_cast<int>(below(4)) - 1;
     result.phase = pick(kAllPhases);
     result.rank = static_cast<int>(below(devices_));
-    if (result.kind != OpKind::kHost) result.stream = pick(kAllStreamKinds);
+    const bool on_host = result.kind == OpKind::kHost || (result.kind == OpKind::kWait && coin());
+    if (!on_host) result.stream = pick(kAllStreamKinds);
     result.host_thread = text();
     result.bucket = static_cast<int>(below(3)) - 1;
     result.peer = static_cast<int>(below(devices_ + 1)) - 1;
