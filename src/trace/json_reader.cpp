@@ -136,7 +136,7 @@ double JsonValue::number() const {
   if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
   if (value == "inf") return std::numeric_limits<double>::infinity();
   if (value == "-inf") return -std::numeric_limits<double>::infinity();
-  fault("must be a number, \"nan\", \"inf\" or \"-inf\"");
+  fault(R"(must be a number, "nan", "inf" or "-inf")");
 }
 
 double JsonValue::finite_number() const {
