@@ -1,0 +1,225 @@
+// Whole runs: the three strategies agree, results do not depend on timing, failures are told, meta
+// records what sim records.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <string>
+
+#include "ringside/error.h"
+#include "ringside/scenario.h"
+#include "toy.h"
+
+namespace ringside::test {
+namespace {
+
+Scenario small_scenario(const std::string& strategy, int devices) {
+  Scenario scenario;
+  scenario.strategy = strategy;
+  scenario.devices = devices;
+  scenario.model = "mlp:64,16,10";
+  scenario.batch_size = strategy == "ddp" ? 48 / devices : 48;
+  scenario.steps = 40;
+  scenario.lr = 0.2;
+  scenario.momentum = 0.5;
+  scenario.seed = 3;
+  return scenario;
+}
+
+RunReport run_quietly(const Scenario& scenario) { return run_scenario(scenario, {}, nullptr, {}); }
+
+TEST(ScenarioRun, AllStrategiesTrainAlike) {
+  Scenario scenario = small_scenario("single", 1);
+  scenario.dtype = DType::kFloat64;
+  const RunReport single = run_quietly(scenario);
+  ASSERT_EQ(single.step_losses.size(), 40U);
+  EXPECT_LT(single.step_losses.back(), 0.5 * single.step_losses.front());
+  for (const std::string strategy : {"dp", "ddp"}) {
+    for (const int devices : {2, 3, 4}) {
+      scenario = small_scenario(strategy, devices);
+      scenario.dtype = DType::kFloat64;
+      const RunReport report = run_quietly(scenario);
+      ASSERT_EQ(report.step_losses.size(), 40U);
+      for (std::size_t step = 0; step < 40; ++step) {
+        EXPECT_NEAR(report.step_losses[step], single.step_losses[step], 1e-9)
+            << strategy << ' ' << devices << " step " << step;
+      }
+      EXPECT_EQ(
+          std::set<std::string>(report.rank_checksums.begin(), report.rank_checksums.end()).size(),
+          1U);
+      EXPECT_NEAR(report.epochs.front().test_accuracy, single.epochs.front().test_accuracy, 1e-12);
+    }
+  }
+}
+
+TEST(ScenarioRun, DataParallelIsExactForUnequalSplits) {
+  Scenario scenario = small_scenario("single", 1);
+  scenario.dtype = DType::kFloat64;
+  scenario.batch_size = 46;
+  scenario.steps = 10;
+  const RunReport single = run_quietly(scenario);
+  scenario.strategy = "dp";
+  scenario.devices = 4;
+  const RunReport dp = run_quietly(scenario);  // 12, 12, 12, 10
+  for (std::size_t step = 0; step < 10; ++step) {
+    EXPECT_NEAR(dp.step_losses[step], single.step_losses[step], 1e-11);
+  }
+}
+
+TEST(ScenarioRun, LoaderWorkersChangeNothing) {
+  Scenario scenario = small_scenario("ddp", 2);
+  scenario.steps = 8;
+  const std::string expected = run_quietly(scenario).checksum;
+  scenario.loader_workers = 3;
+  EXPECT_EQ(run_quietly(scenario).checksum, expected);
+  scenario.pin_memory = true;
+  scenario.non_blocking = true;
+  EXPECT_EQ(run_quietly(scenario).checksum, expected);
+  scenario.stepwise = true;
+  EXPECT_EQ(run_quietly(scenario).checksum, expected);
+  scenario.sim_workers = 5;
+  EXPECT_EQ(run_quietly(scenario).checksum, expected);
+}
+
+TEST(ScenarioRun, AThousandRunsWithRandomDelaysGiveOneChecksum) {
+  std::set<std::vector<double>> outcomes;
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    WorldOptions options;
+    options.size = 3;
+    options.random_delay_us = 20;
+    options.delay_seed = seed;
+    options.workers = 1 + static_cast<int>(seed % 3);
+    const auto world = open_world("sim", options);
+    std::vector<std::vector<double>> weights(3);
+    world->run([&](Rank& rank) {
+      Generator generator(1);
+      DdpOptions ddp_options;
+      ddp_options.loss = [](const Tensor& output, const Tensor& targets) {
+        return cross_entropy(output, targets);
+      };
+      ddp_options.optimizer = toy_sgd(0.1);
+      ddp_options.first_bucket_bytes = 1;
+      ddp_options.bucket_cap_bytes = 1;
+      const auto ddp =
+          make_ddp(make_model("mlp:3,4,2", {rank.device, DType::kFloat32, generator}, Shape{3}, 2),
+                   rank, ddp_options);
+      for (int step = 0; step < 3; ++step) {
+        const std::vector<double> x{0.1 * rank.rank, 0.7, -0.3, 0.2, 0.3 * step, 0.9};
+        ddp->train_step(
+            {Tensor::from_host(rank.device, Shape{2, 3}, DType::kFloat32, x, MemoryKind::kInputs),
+             Tensor::from_host(rank.device, Shape{2}, DType::kInt64, std::vector<double>{0, 1},
+                               MemoryKind::kInputs)},
+            step);
+      }
+      for (const NamedTensor& entry : ddp->state_dict()) {
+        for (const double value : host_values(entry.tensor)) {
+          weights[static_cast<std::size_t>(rank.rank)].push_back(value);
+        }
+      }
+    });
+    for (const auto& rank_weights : weights) outcomes.insert(rank_weights);
+    ASSERT_EQ(outcomes.size(), 1U) << "seed " << seed;
+  }
+}
+
+std::string error_of(const Scenario& scenario, ErrorKind kind) {
+  try {
+    run_quietly(scenario);
+  } catch (const Error& error) {
+    EXPECT_EQ(to_string(error.kind()), to_string(kind)) << error.what();
+    return error.what();
+  }
+  return "no error";
+}
+
+ScenarioEvent event_of(ScenarioEvent::Kind kind, int rank, int step) {
+  ScenarioEvent event;
+  event.kind = kind;
+  event.rank = rank;
+  event.step = step;
+  return event;
+}
+
+TEST(ScenarioRun, ARankThatStopsIsADeadlockWithNames) {
+  Scenario scenario = small_scenario("ddp", 3);
+  scenario.events = {event_of(ScenarioEvent::Kind::kStop, 2, 5)};
+  const std::string message = error_of(scenario, ErrorKind::kDeadlock);
+  EXPECT_NE(message.find("all-reduce"), std::string::npos) << message;
+  EXPECT_NE(message.find("rank 2"), std::string::npos) << message;
+}
+
+TEST(ScenarioRun, AnotherCollectiveThanTheOthersIsAMismatch) {
+  Scenario scenario = small_scenario("ddp", 3);
+  ScenarioEvent event = event_of(ScenarioEvent::Kind::kOtherCollective, 1, 4);
+  event.operation = Operation::kBroadcast;
+  scenario.events = {event};
+  const std::string message = error_of(scenario, ErrorKind::kCommMismatch);
+  EXPECT_NE(message.find("broadcast"), std::string::npos) << message;
+  EXPECT_NE(message.find("all-reduce"), std::string::npos) << message;
+}
+
+TEST(ScenarioRun, APerturbedWeightMakesTheRanksDriftApart) {
+  Scenario scenario = small_scenario("ddp", 2);
+  ScenarioEvent event = event_of(ScenarioEvent::Kind::kPerturb, 1, 2);
+  event.parameter = "0.weight";
+  event.amount = 1;
+  scenario.events = {event};
+  const RunReport report = run_quietly(scenario);
+  EXPECT_NE(report.rank_checksums[0], report.rank_checksums[1]);
+}
+
+TEST(ScenarioRun, AFrozenParameterIsAnUnusedOne) {
+  Scenario scenario = small_scenario("ddp", 2);
+  scenario.events = {event_of(ScenarioEvent::Kind::kFreeze, 0, 1),
+                     event_of(ScenarioEvent::Kind::kFreeze, 1, 1)};
+  for (ScenarioEvent& event : scenario.events) event.parameter = "0.weight";
+  const std::string message = error_of(scenario, ErrorKind::kInvalidArgument);
+  EXPECT_NE(message.find("Expected to have finished reduction"), std::string::npos) << message;
+  EXPECT_NE(message.find("0.weight"), std::string::npos) << message;
+}
+
+TEST(ScenarioRun, TooLittleMemoryIsSaidWithNumbers) {
+  Scenario scenario = small_scenario("dp", 2);
+  scenario.memory = 20000;
+  const std::string message = error_of(scenario, ErrorKind::kOutOfMemory);
+  EXPECT_NE(message.find("20.0 kB"), std::string::npos) << message;
+}
+
+TEST(ScenarioRun, ADivergingLossIsAnError) {
+  Scenario scenario = small_scenario("single", 1);
+  scenario.lr = 1e30;
+  const std::string message = error_of(scenario, ErrorKind::kNotFinite);
+  EXPECT_NE(message.find("diverged"), std::string::npos) << message;
+}
+
+/// What an op is, without its values and times.
+std::string shape_of(const TraceOp& op) {
+  std::string text = std::string(to_string(op.kind)) + ' ' + op.name + ' ' + op.label + ' ' +
+                     std::string(to_string(op.phase)) + " rank " + std::to_string(op.rank) +
+                     " bucket " + std::to_string(op.bucket) + ' ' + std::to_string(op.bytes) + ' ' +
+                     std::to_string(op.flops);
+  for (const TraceTensor& tensor : op.reads) text += ' ' + to_string(tensor.shape);
+  for (const TraceTensor& tensor : op.writes) text += ' ' + to_string(tensor.shape);
+  return text;
+}
+
+TEST(ScenarioRun, MetaRecordsWhatSimRecords) {
+  for (const std::string strategy : {"single", "dp", "ddp"}) {
+    Scenario scenario = small_scenario(strategy, 2);
+    scenario.steps = 3;
+    Trace sim;
+    run_scenario(scenario, {}, &sim, {});
+    scenario.backend = "meta";
+    Trace meta;
+    const RunReport report = run_scenario(scenario, {}, &meta, {});
+    EXPECT_EQ(report.steps, 3);
+    ASSERT_EQ(meta.ops.size(), sim.ops.size()) << strategy;
+    for (std::size_t i = 0; i < sim.ops.size(); ++i) {
+      ASSERT_EQ(shape_of(meta.ops[i]), shape_of(sim.ops[i])) << strategy << " op " << i;
+    }
+    EXPECT_EQ(meta.memory, sim.memory) << strategy;
+  }
+}
+
+}  // namespace
+}  // namespace ringside::test
