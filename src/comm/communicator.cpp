@@ -70,7 +70,6 @@ Work Communicator::scatter(const DeviceArray& send, const DeviceArray& recv, std
 Work Communicator::gather(const DeviceArray& send, const DeviceArray& recv, std::size_t count,
                           int root, Stream& stream) {
   CollectiveCall call = make_call(Operation::kGather, send, recv, count);
-  call.dtype = send.dtype;
   call.root = root;
   return this->call(std::move(call), stream);
 }
@@ -86,7 +85,6 @@ Work Communicator::scatter(const DeviceArray& send, const DeviceArray& recv,
 Work Communicator::gather(const DeviceArray& send, const DeviceArray& recv,
                           std::span<const std::size_t> counts, int root, Stream& stream) {
   CollectiveCall call = make_call(Operation::kGather, send, recv, 0);
-  call.dtype = send.dtype;
   call.counts.assign(counts.begin(), counts.end());
   call.root = root;
   return this->call(std::move(call), stream);

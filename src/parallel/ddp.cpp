@@ -76,12 +76,9 @@ void verify_parameters(Rank& rank, const std::vector<NamedTensor>& parameters) {
 class DistributedDataParallel : public Strategy {
  public:
   DistributedDataParallel(std::shared_ptr<Module> module, Rank& rank, const DdpOptions& options)
-      : module_(std::move(module)),
-        rank_(rank),
-        devices_{&rank_.device},
-        options_(options),
-        optimizer_(options.optimizer(module_->named_parameters("module."))) {
+      : module_(std::move(module)), rank_(rank), devices_{&rank_.device}, options_(options) {
     const std::vector<NamedTensor> parameters = requiring_grad(*module_);
+    optimizer_ = options.optimizer(module_->named_parameters("module."));
     verify_parameters(rank_, parameters);
     broadcast_from_root(rank_, tensors_of(module_->named_parameters()), kInitialSyncBytes);
     broadcast_from_root(rank_, tensors_of(module_->named_buffers()), kInitialSyncBytes);

@@ -25,6 +25,9 @@ Shape joined_shape(const std::vector<Tensor>& parts, int dim, std::int64_t size)
   return shape;
 }
 
+/// What a member passes that has no part; the dtype is the call's all the same.
+DeviceArray nothing(DType dtype) { return {nullptr, 0, dtype, Shape{0}}; }
+
 }  // namespace
 
 DrivenGroup::DrivenGroup(World& world, std::vector<int> world_ranks)
@@ -87,8 +90,8 @@ std::vector<Tensor> DrivenGroup::scatter(const Tensor& whole, int dim,
   }
   collective([&](int member, Communicator& communicator, Stream& stream) {
     const auto index = static_cast<std::size_t>(member);
-    const DeviceArray send = member == root ? packed.array() : DeviceArray{};
-    const DeviceArray recv = index < parts.size() ? parts[index].array() : DeviceArray{};
+    const DeviceArray send = member == root ? packed.array() : nothing(whole.dtype());
+    const DeviceArray recv = index < parts.size() ? parts[index].array() : nothing(whole.dtype());
     return communicator.scatter(send, recv, counts, root, stream);
   });
   return parts;
@@ -108,8 +111,8 @@ Tensor DrivenGroup::gather(const std::vector<Tensor>& parts, int dim, int root, 
       Tensor::empty(device(root), Shape{shape.numel()}, parts.front().dtype(), kind, name);
   collective([&](int member, Communicator& communicator, Stream& stream) {
     const auto index = static_cast<std::size_t>(member);
-    const DeviceArray send = index < parts.size() ? parts[index].array() : DeviceArray{};
-    const DeviceArray recv = member == root ? packed.array() : DeviceArray{};
+    const DeviceArray send = index < parts.size() ? parts[index].array() : nothing(packed.dtype());
+    const DeviceArray recv = member == root ? packed.array() : nothing(packed.dtype());
     return communicator.gather(send, recv, counts, root, stream);
   });
   return unpack_chunks(packed, shape, dim, sizes, kind, name);

@@ -18,7 +18,7 @@ struct Recorded {
     const std::string rule = run["scale_loss_by"];
     if (rule == "1/micro_batches") return 1.0 / micro_batches;
     if (rule == "world*local/global") {
-      return run["rank_sizes"].size() *
+      return static_cast<double>(run["rank_sizes"].size()) *
              run["rank_sizes"][static_cast<std::size_t>(rank)].get<double>() /
              run["batch_per_step"].get<double>();
     }
