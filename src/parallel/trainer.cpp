@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "parallel/exchange.h"
+#include "parallel/step_scope.h"
 #include "ringside/error.h"
 
 namespace ringside {
@@ -65,7 +66,7 @@ Trainer::Trainer(const TrainingPlan& plan, Strategy& strategy, const std::vector
 TrainingResult Trainer::run() {
   for (int epoch = 0; epoch < plan_.epochs; ++epoch) {
     const auto begin = std::chrono::steady_clock::now();
-    if (!run_epoch(epoch)) break;
+    if (!run_epoch(epoch)) return std::move(result_);  // a rank that stops asks nothing of others
     finish_epoch(epoch, seconds_since(begin));
   }
   const Unrecorded unrecorded(devices_);
@@ -114,7 +115,10 @@ bool Trainer::run_epoch(int epoch) {
 void Trainer::run_step(const Batch& batch) {
   const StepDirectives directives = apply_events();
   const StepResult step = strategy_.train_step(batch, step_, directives);
-  const double loss = host_value(step.loss, 0);
+  const double loss = [&] {
+    const StepScope phase(devices_, Phase::kLoss);
+    return host_value(step.loss, 0);
+  }();
   if (!std::isfinite(loss)) {
     throw Error(ErrorKind::kNotFinite,
                 fmt::format("step {}: the loss is {}: training has diverged", step_, loss),

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "backends/meta/meta_world.h"
+#include "backends/mpi/mpi_world.h"
 #include "ringside/error.h"
 #include "ringside/world.h"
 #include "sim/comm/sim_world.h"
@@ -32,6 +33,8 @@ const std::vector<Backend>& backends() {
        open_sim_world},
       {"meta", "shapes only: records steps of any size, runs nothing", always_available,
        open_meta_world},
+      {"mpi", "real processes over MPI, one rank each, on host memory", mpi_why_unavailable,
+       open_mpi_world},
   };
   return all;
 }

@@ -52,7 +52,9 @@ TEST(Mpi, EveryCollectiveGivesWhatItsDefinitionSays) {
         value = on_device(rank, own, DType::kInt64);
         communicator.reduce(value.array(), value.array(), count, ReduceOp::kSum, root,
                             stream_of(rank));
-        if (rank.rank == root) EXPECT_EQ(host_values(value), sums);
+        if (rank.rank == root) {
+          EXPECT_EQ(host_values(value), sums);
+        }
 
         value = on_device(rank, own);
         communicator.broadcast(value.array(), value.array(), count, root, stream_of(rank));
@@ -75,7 +77,9 @@ TEST(Mpi, EveryCollectiveGivesWhatItsDefinitionSays) {
         EXPECT_EQ(host_values(value), own);
         Tensor back = on_device(rank, std::vector<double>(count * ranks, -1));
         communicator.gather(value.array(), back.array(), count, root, stream_of(rank));
-        if (rank.rank == root) EXPECT_EQ(host_values(back), gathered);
+        if (rank.rank == root) {
+          EXPECT_EQ(host_values(back), gathered);
+        }
         communicator.barrier(stream_of(rank)).synchronize();
       }
     }

