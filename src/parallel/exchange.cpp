@@ -52,8 +52,8 @@ void broadcast_from_root(Rank& rank, std::vector<Tensor> tensors, std::size_t li
 std::vector<std::int64_t> list_of_root(Rank& rank, const std::vector<std::int64_t>& own) {
   const Tensor list = list_on_device(rank, {own.begin(), own.end()}, DType::kInt64);
   enqueue_collective(rank, in_place(Operation::kBroadcast, list)).wait(rank.device.compute());
-  if (!rank.device.executes()) return own;
-  return as_integers(host_values(list));
+  const std::vector<std::int64_t> of_root = as_integers(host_values(list));
+  return rank.device.executes() ? of_root : own;
 }
 
 std::vector<std::int64_t> value_of_all(Rank& rank, std::int64_t value) {
