@@ -69,10 +69,9 @@ FlowBox DataParallelDiagram::load_cell(const PhaseFacts& facts, int rank) const 
 FlowBox DataParallelDiagram::loss_cell(const PhaseFacts& facts, int rank) const {
   if (!facts.is_active(rank) || rank != trace_.run.output_device) return idle_box(name(rank));
   const std::optional<double> value = scalar_result(facts, rank);
-  return box(
-      BoxClass::kLoss,
-      value ? fmt::format("L = {}, then dY", short_number(*value)) : "L = loss(Y, T), then dY",
-      fmt::format("loss: on {}", name(rank)));
+  return box(BoxClass::kLoss,
+             value ? fmt::format("L = {}, then dY", fixed(*value, 3)) : "L = loss(Y, T), then dY",
+             fmt::format("loss: on {}", name(rank)));
 }
 
 FlowBox DataParallelDiagram::cell(Phase phase, const PhaseFacts& facts, int rank) const {
@@ -185,7 +184,7 @@ FlowRow DataParallelDiagram::row(Phase phase, const PhaseFacts& facts) const {
   row.title = title_of(phase);
   row.remark = remark_of(phase, facts);
   row.remark_is_bytes = !facts.sent.empty();
-  row.caption = caption_of(phase, facts);
+  row.caption = as_sentence(caption_of(phase, facts));
   for (int rank = 0; rank < trace_.run.devices; ++rank) {
     row.boxes.push_back(cell(phase, facts, rank));
   }
@@ -196,22 +195,24 @@ FlowRow DataParallelDiagram::row(Phase phase, const PhaseFacts& facts) const {
 std::string DataParallelDiagram::caption(std::size_t bytes, std::size_t through_home) const {
   std::string text = run_text(trace_, "batch");
   if (bytes == 0) {
-    text += fmt::format(" Nothing moves between devices in this step.");
+    text += " Nothing moves between devices in this step.";
   } else if (through_home == bytes) {
     text += fmt::format(" {} move between devices in this step, all of it from or to {}.",
                         format_bytes(bytes), name(home()));
   } else {
+    const std::size_t other = bytes - through_home;
+    const std::string share = other < through_home ? fmt::format("all but {}", format_bytes(other))
+                                                   : format_bytes(through_home);
     text += fmt::format(" {} move between devices in this step, {} of it from or to {}.",
-                        format_bytes(bytes), format_bytes(through_home), name(home()));
+                        format_bytes(bytes), share, name(home()));
   }
   std::vector<int> idle;
   for (int rank = 0; rank < trace_.run.devices; ++rank) {
     if (!works(rank) && rank != trace_.run.output_device) idle.push_back(rank);
   }
   if (!idle.empty()) {
-    std::string who = devices_text(trace_, idle);
-    who.front() = device_ == "device" ? 'D' : who.front();
-    text += fmt::format(" {} {} nothing to do.", who, idle.size() == 1 ? "has" : "have");
+    text += fmt::format(" {} {} nothing to do.", as_sentence(devices_text(trace_, idle)),
+                        idle.size() == 1 ? "has" : "have");
   }
   return text;
 }

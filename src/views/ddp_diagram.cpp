@@ -18,6 +18,21 @@ namespace {
 // More buckets than this are drawn as the first ones, one row for those between, and the last.
 constexpr std::size_t kMostBucketRows = 6;
 
+// As many names as are set in `width` points, and how many more there are.
+std::string first_names(const std::vector<std::string>& names, double width) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string longer = text + (i > 0 ? ", " : "") + clean_text(names[i]);
+    const std::size_t left = names.size() - i - 1;
+    const std::string end = left > 0 ? fmt::format(" and {} more", left) : "";
+    if (i > 0 && text_width(longer + end, 10.5) > width) {
+      return text + fmt::format(" and {} more", left + 1);
+    }
+    text = longer;
+  }
+  return fit_text(text, 10.5, width);
+}
+
 class ReplicatedDiagram {
  public:
   ReplicatedDiagram(const Trace& trace, int step)
@@ -131,11 +146,10 @@ void ReplicatedDiagram::add_forward_and_loss(FlowDiagram& diagram) const {
                                     : "Every rank has the loss of its own rows.");
   fill(loss_row, loss, [&](int rank) {
     const std::optional<double> value = scalar_result(loss, rank);
-    return box(
-        BoxClass::kLoss,
-        fmt::format("{} = {}", part("L", rank),
-                    value ? short_number(*value) : fmt::format("loss({}, T)", part("y", rank))),
-        fmt::format("loss: on {}", name(rank)));
+    return box(BoxClass::kLoss,
+               fmt::format("{} = {}", part("L", rank),
+                           value ? fixed(*value, 3) : fmt::format("loss({}, T)", part("y", rank))),
+               fmt::format("loss: on {}", name(rank)));
   });
   diagram.rows.push_back(std::move(loss_row));
 }
@@ -171,9 +185,10 @@ void ReplicatedDiagram::add_bucket_rows(FlowDiagram& diagram, std::size_t first,
   const std::string names = clean_text(fmt::format("{}", fmt::join(parameters, ", ")));
 
   const PhaseFacts backward = facts(Phase::kBackward);
-  FlowRow backward_row = row(Phase::kBackward, {}, fit_text(names, 10.5, 150),
+  FlowRow backward_row = row(Phase::kBackward, {}, first_names(parameters, 150),
                              fmt::format("The gradients of {} are ready: {}.", bucket, names));
   backward_row.name = fmt::format("backward-{}", number);
+  backward_row.follows = first == 0;  // backward does not wait for the average of the bucket before
   backward_row.title = fmt::format("backward, {}", bucket);
   fill(backward_row, backward, [&](int rank) {
     return box(BoxClass::kCompute,
@@ -245,7 +260,7 @@ std::string ReplicatedDiagram::caption() const {
     return fmt::format("{} Nothing is sent: one device does everything.",
                        run_text(trace_, "batch"));
   }
-  std::string text = run_text(trace_, "batch per rank");
+  std::string text = run_text(trace_, "rows per rank:");
   if (buckets_.empty()) return text + " No gradient is synchronised in this step.";
   std::size_t gradients = 0;
   std::vector<const TraceOp*> ops;

@@ -4,98 +4,21 @@
 #include "views/flow.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "ringside/error.h"
 #include "views/dot_writer.h"
+#include "views/flow_sizes.h"
 #include "views/text.h"
 #include "views/title.h"
 
 namespace ringside {
 namespace {
 
-constexpr double kBoxFont = 12;
-constexpr double kIdleFont = 10.5;
-constexpr double kLabelFont = 10.5;
-constexpr double kLaneFont = 13;
-constexpr double kLineHeight = 15;  // points, of kBoxFont
-constexpr double kLaneMargin = 9;
-constexpr double kLaneGap = 22;
-constexpr double kPointsPerInch = 72;
-constexpr double kWidestBox = 190;
-
 std::string row_id(const FlowRow& row) { return dot_id(row.name); }
 
 // Kilobytes thin, megabytes thick; the exact figure stands beside the line.
 double pen_width(std::size_t bytes) { return bytes >= 1'000'000 ? 3.4 : 1.6; }
-
-double box_text_width(const FlowBox& box) {
-  double width = 0;
-  const double size = box.box == BoxClass::kIdle ? kIdleFont : kBoxFont;
-  for (std::size_t begin = 0; begin <= box.text.size();) {
-    const std::size_t end = std::min(box.text.find('\n', begin), box.text.size());
-    width = std::max(width, text_width(box.text.substr(begin, end - begin), size));
-    begin = end + 1;
-  }
-  return width;
-}
-
-std::string fitted_lines(const FlowBox& box, double width) {
-  std::string lines;
-  for (std::size_t begin = 0; begin <= box.text.size();) {
-    const std::size_t end = std::min(box.text.find('\n', begin), box.text.size());
-    if (begin > 0) lines += '\n';
-    lines += fit_text(box.text.substr(begin, end - begin), kBoxFont, width);
-    begin = end + 1;
-  }
-  return lines;
-}
-
-// Sizes in points that are the same in every frame.
-struct Sizes {
-  double box = 108;      // width in an ordinary lane
-  double ellipsis = 60;  // width in the ellipsis lane
-  double column = 100;   // of the left column
-  double picture = 0;
-  std::vector<double> heights;  // per row
-
-  double width_of(const FlowLane& lane) const { return lane.ellipsis ? ellipsis : box; }
-};
-
-Sizes measure(const FlowDiagram& diagram) {
-  Sizes sizes;
-  for (std::size_t lane = 0; lane < diagram.lanes.size(); ++lane) {
-    double& width = diagram.lanes[lane].ellipsis ? sizes.ellipsis : sizes.box;
-    width = std::max(width, text_width(diagram.lanes[lane].title, kLaneFont, true) + 6);
-    for (const FlowRow& row : diagram.rows) {
-      width = std::max(width, std::min(box_text_width(row.boxes[lane]) + 22, kWidestBox));
-      // The label stands to the right of a line in the middle of the lane.
-      if (row.has_transfer()) {
-        const double label = text_width(row.ports[lane].label, kLabelFont) + 12;
-        width = std::max(width, 2 * (label - kLaneMargin));
-      }
-    }
-  }
-  for (std::size_t i = 0; i < diagram.rows.size(); ++i) {
-    const FlowRow& row = diagram.rows[i];
-    sizes.column =
-        std::max({sizes.column, text_width(fmt::format("{}  {}", i, row.title), kBoxFont, true) + 8,
-                  text_width(row.remark, kLabelFont) + 8});
-    std::size_t lines = 1;
-    for (const FlowBox& box : row.boxes) {
-      lines = std::max(
-          lines, 1 + static_cast<std::size_t>(std::count(box.text.begin(), box.text.end(), '\n')));
-    }
-    sizes.heights.push_back(17 + kLineHeight * static_cast<double>(lines));
-  }
-  sizes.picture = sizes.column;
-  for (const FlowLane& lane : diagram.lanes) {
-    sizes.picture += sizes.width_of(lane) + 2 * kLaneMargin + kLaneGap;
-  }
-  return sizes;
-}
 
 class FlowWriter {
  public:
@@ -138,6 +61,13 @@ class FlowWriter {
   }
   std::string group_of(std::size_t lane) const { return "g" + diagram_.lanes[lane].id; }
 
+  // One weight of line for a whole transfer: that of its largest labelled amount.
+  static double pen_of(const FlowRow& row) {
+    std::size_t most = 0;
+    for (const FlowPort& port : row.ports) most = std::max(most, port.amount);
+    return pen_width(most);
+  }
+
   // Lanes from the first to the last that takes part in a transfer: the extent of its bus.
   std::pair<std::size_t, std::size_t> bus_extent(const FlowRow& row) const {
     std::pair<std::size_t, std::size_t> extent = {row.ports.size(), 0};
@@ -163,7 +93,7 @@ class FlowWriter {
   const FlowDiagram& diagram_;
   Theme theme_;
   std::optional<std::size_t> present_;
-  Sizes sizes_;
+  FlowSizes sizes_;
   DotWriter dot_;
 };
 
@@ -250,10 +180,13 @@ void FlowWriter::write_lane(std::size_t lane) {
     if (flow_row.has_transfer()) {
       const FlowPort& port = flow_row.ports[lane];
       const Tense tense = tense_of(row);
-      const bool visible = tense != Tense::kFuture && port.sent + port.received > 0;
+      const auto [first, last] = bus_extent(flow_row);
+      const bool inside = lane >= first && lane <= last;
+      // Where the bus only passes, its point is as thin as the line, so that the line has no gap.
+      const double size = port.sent + port.received > 0 ? 0.06 : 0.01;
       Attributes attributes;
-      attributes.set("shape", "point").set("width", 0.06).set("height", 0.06);
-      if (visible) {
+      attributes.set("shape", "point").set("width", size).set("height", size);
+      if (inside && tense != Tense::kFuture) {
         attributes.set("color", ink(Ink::kCommLine, tense)).set("style", "filled");
         attributes.set("fillcolor", ink(Ink::kCommLine, tense));
       } else {
@@ -333,8 +266,8 @@ Attributes FlowWriter::line(Ink name, Tense tense, double width) const {
 
 void FlowWriter::write_plain_edge(std::size_t row, std::size_t lane) {
   const auto carries = [](const FlowBox& box) { return box.box && *box.box != BoxClass::kIdle; };
-  const bool flows =
-      carries(diagram_.rows[row - 1].boxes[lane]) && carries(diagram_.rows[row].boxes[lane]);
+  const bool flows = diagram_.rows[row].follows && carries(diagram_.rows[row - 1].boxes[lane]) &&
+                     carries(diagram_.rows[row].boxes[lane]);
   Attributes attributes =
       flows ? line(Ink::kArrow, tense_of(row), 1.2).set("weight", 200.0) : invisible();
   dot_.edge({node_id(row - 1, lane), node_id(row, lane)}, attributes.set("minlen", 2.0));
@@ -353,17 +286,20 @@ void FlowWriter::write_ported_edges(std::size_t row, std::size_t lane) {
     attributes.text("label", "\u00A0 " + port.label);
     attributes.set("fontcolor", ink(Ink::kCommLabel, tense)).text("tooltip", port.tooltip);
   };
-  const auto half = [&](bool comm, std::size_t bytes, bool with_label) {
+  // What a receiver had before stays with it: no part of the bus.
+  const bool kept_above = keeps && (port.received == 0 || port.label.empty());
+  const double pen = pen_of(flow_row);
+  const auto half = [&](bool comm, bool kept, bool with_label) {
     Attributes attributes;
     if (comm) {
-      attributes = line(Ink::kCommLine, tense, pen_width(bytes));
+      attributes = line(Ink::kCommLine, tense, pen);
       if (with_label) add_label(attributes);
     } else {
-      attributes = keeps ? line(Ink::kArrow, tense, 1.2) : Attributes().set("style", "invis");
+      attributes = kept ? line(Ink::kArrow, tense, 1.2) : Attributes().set("style", "invis");
     }
     return attributes.set("weight", 200.0);
   };
-  Attributes above = half(port.sent > 0, port.sent, label_above);
+  Attributes above = half(port.sent > 0, kept_above, label_above);
   above.set("dir", "none");
   const bool gathers =
       std::any_of(flow_row.ports.begin(), flow_row.ports.end(), [](const FlowPort& other) {
@@ -371,7 +307,7 @@ void FlowWriter::write_ported_edges(std::size_t row, std::size_t lane) {
       });
   if (gathers) above.set("minlen", 2.0);
   dot_.edge({node_id(row - 1, lane), bus_id(row, lane)}, above);
-  Attributes below = half(port.received > 0, port.received, !label_above);
+  Attributes below = half(port.received > 0, keeps, !label_above);
   dot_.edge({bus_id(row, lane), node_id(row, lane)}, below.set("minlen", 2.0));
 }
 
@@ -388,14 +324,10 @@ void FlowWriter::write_edges(std::size_t row) {
     }
   }
   if (!flow_row.has_transfer()) return;
-  std::size_t heaviest = 0;
-  for (const FlowPort& port : flow_row.ports) {
-    heaviest = std::max({heaviest, port.sent, port.received});
-  }
   const auto [first, last] = bus_extent(flow_row);
   for (std::size_t lane = 0; lane + 1 < diagram_.lanes.size(); ++lane) {
     const bool inside = lane >= first && lane < last;
-    Attributes attributes = inside ? line(Ink::kCommLine, tense_of(row), pen_width(heaviest))
+    Attributes attributes = inside ? line(Ink::kCommLine, tense_of(row), pen_of(flow_row))
                                    : Attributes().set("style", "invis");
     dot_.edge({bus_id(row, lane), bus_id(row, lane + 1)},
               attributes.set("dir", "none").text("tooltip", flow_row.title));
@@ -407,34 +339,6 @@ void FlowWriter::write_edges(std::size_t row) {
 std::string write_flow(const FlowDiagram& diagram, Theme theme,
                        std::optional<std::size_t> present) {
   return FlowWriter(diagram, theme, present).write();
-}
-
-std::vector<Picture> draw_flow(const FlowDiagram& diagram, std::string_view phase,
-                               const DrawOptions& options) {
-  const FlowDiagram shown = with_at_most(diagram, options.max_lanes);
-  std::vector<Picture> pictures;
-  if (phase.empty()) {
-    pictures.push_back({shown.name, "dot", write_flow(shown, options.theme, std::nullopt),
-                        shown.title, shown.caption});
-  }
-  for (std::size_t row = 0; row < shown.rows.size(); ++row) {
-    const FlowRow& about = shown.rows[row];
-    if (!phase.empty() && about.phase != phase) continue;
-    pictures.push_back({fmt::format("{}-{}", shown.name, about.name), "dot",
-                        write_flow(shown, options.theme, row),
-                        fmt::format("{}: {}", shown.title, about.title), about.caption});
-  }
-  if (pictures.empty()) {
-    std::vector<std::string> phases;
-    for (const FlowRow& row : shown.rows) {
-      if (phases.empty() || phases.back() != row.phase) phases.push_back(row.phase);
-    }
-    std::sort(phases.begin(), phases.end());
-    phases.erase(std::unique(phases.begin(), phases.end()), phases.end());
-    throw Error(ErrorKind::kInvalidArgument, fmt::format("phase '{}': {} has the phases {}", phase,
-                                                         shown.name, fmt::join(phases, ", ")));
-  }
-  return pictures;
 }
 
 }  // namespace ringside

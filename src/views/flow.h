@@ -33,6 +33,7 @@ struct FlowBox {
 struct FlowPort {
   std::size_t sent = 0;      ///< bytes
   std::size_t received = 0;  ///< bytes
+  std::size_t amount = 0;    ///< that the label says, of one rank
   std::string label;  ///< beside the line: of the receiver, or of the sender that gets nothing
   std::string tooltip;
 };
@@ -44,6 +45,7 @@ struct FlowRow {
   std::string remark;
   bool remark_is_bytes = false;
   std::string caption;          ///< of the frame: its point in one sentence
+  bool follows = true;          ///< uses what the row above has made
   std::vector<FlowBox> boxes;   ///< per lane
   std::vector<FlowPort> ports;  ///< per lane; empty without a transfer
 

@@ -18,8 +18,12 @@ FlowBox merged_box(const std::vector<FlowBox>& boxes, const std::string& who) {
   });
   if (alike && !boxes.front().box) return {};
   if (!alike) return {BoxClass::kData, "…", fmt::format("{} do different things", who)};
-  const std::string count = fmt::format("× {}", boxes.size());
-  return {boxes.front().box, boxes.front().box == BoxClass::kIdle ? "idle" : count,
+  const bool same_text = std::all_of(boxes.begin(), boxes.end(), [&](const FlowBox& other) {
+    return other.text == boxes.front().text;
+  });
+  const bool is_idle = boxes.front().box == BoxClass::kIdle;
+  return {boxes.front().box,
+          is_idle && same_text ? boxes.front().text : fmt::format("× {}", boxes.size()),
           fmt::format("{} do the same", who)};
 }
 
@@ -30,6 +34,7 @@ FlowPort merged_port(const std::vector<FlowPort>& ports, const std::string& who)
   for (const FlowPort& port : ports) {
     merged.sent += port.sent;
     merged.received += port.received;
+    merged.amount = std::max(merged.amount, port.amount);
     if (port.label.empty()) continue;
     labels.insert(port.label);
     ++labelled;

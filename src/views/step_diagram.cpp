@@ -51,7 +51,7 @@ std::vector<FlowPort> ports_of(const PhaseFacts& facts, int ranks, const std::st
   const std::optional<int> root = facts.root();
   bool converges = false;
   if (root) {
-    const Operation operation = facts.collectives.front()->collective->request.operation;
+    const Operation operation = facts.rooted()->request.operation;
     converges = operation == Operation::kGather || operation == Operation::kReduce;
   }
   std::vector<FlowPort> ports(static_cast<std::size_t>(ranks));
@@ -67,8 +67,8 @@ std::vector<FlowPort> ports_of(const PhaseFacts& facts, int ranks, const std::st
       port.tooltip = fmt::format("{}: {} {} sends {} and receives {}", what, device, rank,
                                  format_bytes(sent), format_bytes(received));
     }
-    if (converges && port.sent > 0) port.label = format_bytes(port.sent);
-    if (!converges && port.received > 0) port.label = format_bytes(port.received);
+    port.amount = converges ? port.sent : port.received;
+    if (port.amount > 0) port.label = format_bytes(port.amount);
   }
   return ports;
 }
@@ -84,6 +84,7 @@ std::string transfer_remark(const PhaseFacts& facts) {
     destinations.insert(pair.second);
   }
   const bool is_star = sources.size() == 1 || destinations.size() == 1;
+  if (facts.sent.size() == 1) return format_bytes(*amounts.begin());
   if (is_star && amounts.size() == 1) {
     return fmt::format("{} × {}", facts.sent.size(), format_bytes(*amounts.begin()));
   }

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "ringside/error.h"
+#include "trace/collective_key.h"
 
 namespace ringside {
 namespace {
@@ -61,26 +62,30 @@ bool PhaseFacts::is_active(int rank) const {
   return works || sent_by(rank) > 0 || received_by(rank) > 0;
 }
 
-std::optional<int> PhaseFacts::root() const {
+const TraceCollective* PhaseFacts::rooted() const {
   for (const TraceOp* op : collectives) {
-    if (!has_root(op->collective->request.operation)) continue;
-    return op->collective->world_ranks[static_cast<std::size_t>(op->collective->request.root)];
+    if (has_root(op->collective->request.operation)) return &*op->collective;
   }
-  return std::nullopt;
+  return nullptr;
+}
+
+std::optional<int> PhaseFacts::root() const {
+  const TraceCollective* collective = rooted();
+  if (collective == nullptr) return std::nullopt;
+  return collective->world_ranks[static_cast<std::size_t>(collective->request.root)];
 }
 
 PhaseFacts gather_facts(std::vector<const TraceOp*> ops) {
   PhaseFacts facts;
-  std::set<std::pair<std::int64_t, std::int64_t>> seen;
+  std::set<CollectiveKey> seen;
   for (const TraceOp* op : ops) {
-    if (op->kind == OpKind::kCollective && op->collective) {
-      if (!seen.insert({op->collective->communicator, op->collective->sequence}).second) continue;
+    if (op->collective) {
+      if (!seen.insert(key_of(*op->collective)).second) continue;
       facts.collectives.push_back(op);
       add_messages(facts, *op->collective);
-    } else if (op->kind == OpKind::kSend || op->kind == OpKind::kCopy) {
-      if (op->peer < 0 || op->peer == op->rank) continue;
+    } else if (op->kind == OpKind::kCopy && op->peer >= 0 && op->peer != op->rank) {
       // A copy that writes a tensor brings it to its device, one that only reads takes it away.
-      const bool brings = op->kind == OpKind::kCopy && !op->writes.empty();
+      const bool brings = !op->writes.empty();
       Sent& sent =
           facts.sent[brings ? std::pair(op->peer, op->rank) : std::pair(op->rank, op->peer)];
       sent.messages += 1;

@@ -32,7 +32,9 @@ struct PhaseFacts {
   std::size_t received_by(int rank) const;
   /// True if `rank` has an op other than waiting, or sends or receives.
   bool is_active(int rank) const;
-  /// World rank of the first rooted collective's root.
+  /// The first collective that has a root; null if none has.
+  const TraceCollective* rooted() const;
+  /// World rank of its root.
   std::optional<int> root() const;
 };
 

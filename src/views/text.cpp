@@ -198,6 +198,13 @@ std::string format_seconds(double seconds, double scale) {
   return short_number(seconds * 1e6) + " µs";
 }
 
+std::string as_sentence(std::string text) {
+  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z') {
+    text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  }
+  return text;
+}
+
 std::string counted(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }

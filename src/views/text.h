@@ -39,6 +39,9 @@ std::string short_number(double value);
 /// "6.44 ms", "812 µs".
 std::string format_seconds(double seconds, double scale);
 
+/// `text` with a capital as its first letter.
+std::string as_sentence(std::string text);
+
 /// "1 message", "3 messages".
 std::string counted(std::size_t count, std::string_view noun);
 

@@ -1,6 +1,7 @@
 // Builds traces by hand, in program order, as a recorder would: streams in order, waits as ops.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -87,10 +88,12 @@ class TraceBuilder {
   /// The last op of a stream; waits for it are what events are for.
   OpId last(int rank, StreamKind stream) const { return last_of_stream_.at({rank, stream}); }
 
-  /// One rank's part of a collective on its communication stream.
+  /// One rank's part of a collective on its communication stream. `participants`: the world ranks
+  /// of the communicator, all of the request's unless told.
   OpId collective(int rank, const ScheduleRequest& request, ReduceOp reduce_op,
                   std::int64_t sequence, std::vector<TraceTensor> reads,
-                  std::vector<TraceTensor> writes, std::string label = {}) {
+                  std::vector<TraceTensor> writes, std::string label = {},
+                  std::vector<int> participants = {}) {
     TraceOp op = begin(OpKind::kCollective, rank, std::string(to_string(request.operation)));
     op.stream = StreamKind::kCommunication;
     op.label = std::move(label);
@@ -103,8 +106,12 @@ class TraceBuilder {
     collective.request = request;
     collective.op = reduce_op;
     collective.sequence = sequence;
-    collective.rank = rank;
-    for (int r = 0; r < request.ranks; ++r) collective.world_ranks.push_back(r);
+    collective.world_ranks = std::move(participants);
+    if (collective.world_ranks.empty()) {
+      for (int r = 0; r < request.ranks; ++r) collective.world_ranks.push_back(r);
+    }
+    const auto& group = collective.world_ranks;
+    collective.rank = static_cast<int>(std::find(group.begin(), group.end(), rank) - group.begin());
     op.collective = std::move(collective);
     return add(std::move(op));
   }
