@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ringside/trace.h"
@@ -81,6 +82,9 @@ struct StepTimes {
   double communication = 0;
   double hidden = 0;   ///< part of it during which that rank computes
   double exposed = 0;  ///< communication - hidden
+  int rank = -1;       ///< the rank these are told of; -1 without communication
+  /// when that rank communicates without computing: start and end, ascending, disjoint
+  std::vector<std::pair<double, double>> exposed_parts;
 };
 StepTimes step_times(const Trace& trace, const Timeline& timeline);
 

@@ -39,12 +39,17 @@ double length(const std::vector<Interval>& intervals) {
   return sum;
 }
 
-std::vector<Interval> intersection(const std::vector<Interval>& a, const std::vector<Interval>& b) {
+// What of `a` is not in `b`.
+std::vector<Interval> difference(const std::vector<Interval>& a, const std::vector<Interval>& b) {
   std::vector<Interval> result;
-  for (auto i = a.begin(), j = b.begin(); i != a.end() && j != b.end();) {
-    const Interval common = {std::max(i->first, j->first), std::min(i->second, j->second)};
-    if (common.first < common.second) result.push_back(common);
-    (i->second < j->second ? i : j)++;
+  for (const Interval& interval : a) {
+    double from = interval.first;
+    for (const Interval& taken : b) {
+      if (taken.second <= from || taken.first >= interval.second) continue;
+      if (taken.first > from) result.emplace_back(from, taken.first);
+      from = std::max(from, taken.second);
+    }
+    if (from < interval.second) result.emplace_back(from, interval.second);
   }
   return result;
 }
@@ -112,13 +117,16 @@ StepTimes step_times(const Trace& trace, const Timeline& timeline) {
   StepTimes times;
   for (auto& [rank, intervals] : communication) {
     const std::vector<Interval> busy = united(std::move(intervals));
+    std::vector<Interval> exposed = difference(busy, united(std::move(computation[rank])));
     const double communicating = length(busy);
-    const double hidden = length(intersection(busy, united(std::move(computation[rank]))));
+    const double hidden = communicating - length(exposed);
     // Ranks that communicate equally long differ in what they hide; the one that computes longest
     // sets the pace of the step.
     if (std::pair(communicating, hidden) > std::pair(times.communication, times.hidden)) {
       times.communication = communicating;
       times.hidden = hidden;
+      times.rank = rank;
+      times.exposed_parts = std::move(exposed);
     }
   }
   times.exposed = times.communication - times.hidden;

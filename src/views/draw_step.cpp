@@ -24,7 +24,11 @@ FlowDiagram diagram_of(const Trace& trace, int step) {
 std::vector<Picture> draw_step(const Trace& trace, int step, std::string_view phase,
                                const DrawOptions& options) {
   require_step(trace, step);
-  return draw_flow(diagram_of(trace, step), phase, options);
+  std::vector<Picture> pictures = draw_flow(diagram_of(trace, step), phase, options);
+  if (phase.empty() && trace.run.strategy == "ddp") {
+    pictures.push_back(draw_timeline(trace, replay(trace, Rates{}, step), step, options));
+  }
+  return pictures;
 }
 
 }  // namespace ringside

@@ -116,6 +116,8 @@ TEST(StepTimes, CountOverlappingCommunicationOnce) {
   EXPECT_EQ(times.communication, 4);
   EXPECT_EQ(times.hidden, 1.5);
   EXPECT_EQ(times.exposed, 2.5);
+  EXPECT_EQ(times.rank, 0);
+  EXPECT_EQ(times.exposed_parts, (std::vector<std::pair<double, double>>{{2.5, 5}}));
 }
 
 TEST(StepTimes, OfNothingAreZero) {

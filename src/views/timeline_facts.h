@@ -1,0 +1,47 @@
+// What the timeline picture shows, in seconds: one lane per rank with boxes for what it computes,
+// what it communicates and when it waits for others, and the moments worth a guide line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ringside/timeline.h"
+#include "views/palette.h"
+
+namespace ringside {
+
+struct TimedBox {
+  BoxClass box = BoxClass::kCompute;
+  bool dark_fill = false;  ///< tells neighbouring buckets apart
+  double start = 0;
+  double end = 0;
+  std::vector<std::string> texts;  ///< from the longest to the shortest; the first that fits
+  std::string tooltip;
+};
+
+struct TimedLane {
+  int rank = 0;
+  std::string name;    ///< "rank 0"
+  std::string remark;  ///< "10 % slower"; may be empty
+  std::vector<TimedBox> compute;
+  std::vector<TimedBox> communication;
+};
+
+struct TimedMark {
+  double time = 0;
+  Ink ink = Ink::kCommLabel;
+  std::string label;
+};
+
+struct TimelineFacts {
+  std::vector<TimedLane> lanes;
+  std::vector<TimedMark> marks;  ///< ascending
+  StepTimes times;
+  double begin = 0;
+  double end = 0;
+};
+
+/// Times of the result count from the timeline's beginning.
+TimelineFacts timeline_facts(const Trace& trace, const Timeline& timeline, int step);
+
+}  // namespace ringside

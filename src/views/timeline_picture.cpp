@@ -1,0 +1,432 @@
+// The timeline picture: x is time and every node is pinned, so neato -n2 draws it as it stands.
+// Nodes are drawn in the order they are written: lanes, guide lines, boxes, texts.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "ringside/views.h"
+#include "views/buckets.h"
+#include "views/dot_writer.h"
+#include "views/label_places.h"
+#include "views/palette.h"
+#include "views/step_diagram.h"
+#include "views/text.h"
+#include "views/timeline_facts.h"
+#include "views/title.h"
+
+namespace ringside {
+namespace {
+
+// Points. y grows upwards; the top lane's upper edge is at 0.
+constexpr double kPlotLeft = 160;
+constexpr double kNarrowPlot = 690;
+constexpr double kWidePlot = 1500;
+constexpr double kLaneLeft = 6;
+constexpr double kLaneHeight = 74;
+constexpr double kLaneGap = 10;
+constexpr double kEllipsisHeight = 24;
+constexpr double kRowOffset = 17;  // of compute above and communication below the lane's middle
+constexpr double kBoxHeight = 27;
+constexpr double kWaitHeight = 15;
+constexpr double kBoxFont = 10.5;
+constexpr double kTierHeight = 15;
+constexpr int kTiers = 3;
+constexpr std::size_t kMostSizes = 6;  // buckets whose sizes are listed
+constexpr double kPointsPerInch = 72;
+
+struct Scale {
+  double begin = 0;
+  double points_per_second = 1;
+  double x(double seconds) const { return kPlotLeft + (seconds - begin) * points_per_second; }
+};
+
+// 1, 2 or 5 times a power of ten, so that there are at most twelve ticks.
+double tick_step(double total) {
+  double step = std::pow(10, std::floor(std::log10(total / 12)));
+  for (const double factor : {2.0, 2.5, 2.0}) {
+    if (total / step <= 12) break;
+    step *= factor;
+  }
+  return step;
+}
+
+// The unit of the axis, named at its first tick.
+struct AxisUnit {
+  std::string name;
+  double per_second = 1;
+  int decimals = 0;
+};
+
+AxisUnit axis_unit(double total, double step) {
+  AxisUnit unit = {"s", 1, 0};
+  if (total < 1) unit = {"ms", 1e3, 0};
+  if (total < 1e-3) unit = {"µs", 1e6, 0};
+  unit.decimals =
+      std::max(0, static_cast<int>(-std::floor(std::log10(step * unit.per_second * 1.01))));
+  return unit;
+}
+
+class TimelineWriter {
+ public:
+  TimelineWriter(const Trace& trace, const Timeline& timeline, int step, const DrawOptions& options)
+      : trace_(trace),
+        timeline_(timeline),
+        step_(step),
+        theme_(options.theme),
+        facts_(timeline_facts(trace, timeline, step)),
+        title_(fmt::format("{}: training step {} on {}", strategy_name(), step,
+                           counted(facts_.lanes.size(), is_ddp() ? "rank" : device_word(trace)))),
+        dot_(
+            "graph", fmt::format("step{}_timeline", step),
+            fmt::format("{}, timeline\nConventions: docs/diagrams.md. Render with: neato -n2 -Tsvg "
+                        "FILE.dot -o FILE.svg",
+                        title_)) {
+    std::size_t most_boxes = 0;
+    for (const TimedLane& lane : facts_.lanes) {
+      most_boxes = std::max(most_boxes, lane.compute.size());
+    }
+    plot_width_ = std::clamp(24.0 * static_cast<double>(most_boxes), kNarrowPlot, kWidePlot);
+    total_ = std::max(facts_.end - facts_.begin, 1e-12);
+    scale_ = {facts_.begin, plot_width_ / total_};
+    choose_lanes(static_cast<std::size_t>(std::max(options.max_lanes, 3)));
+    std::vector<LabelRequest> requests;
+    for (const TimedMark& mark : facts_.marks) {
+      requests.push_back({scale_.x(mark.time), text_width(mark.label, kBoxFont) + 4});
+    }
+    mark_labels_ = place_labels(requests, kLaneLeft, right() + 24, kTiers);
+    for (const std::optional<LabelPlace>& place : mark_labels_) {
+      if (place) used_tiers_ = std::max(used_tiers_, place->tier + 1);
+    }
+  }
+
+  Picture write() {
+    write_defaults();
+    write_lanes();
+    write_guides();
+    for (const ShownLane& lane : shown_) write_lane(lane);
+    write_exposed();
+    write_axis();
+    return {fmt::format("step{}-timeline", step_), "neato", dot_.finish(), title_, caption()};
+  }
+
+ private:
+  struct ShownLane {
+    const TimedLane* lane = nullptr;  // null: the ellipsis
+    double middle = 0;                // y
+    double height = kLaneHeight;
+  };
+
+  bool is_ddp() const { return trace_.run.strategy == "ddp"; }
+  std::string strategy_name() const {
+    if (is_ddp()) return "DistributedDataParallel";
+    return trace_.run.strategy == "dp" ? "DataParallel" : "One device";
+  }
+  std::string ink(Ink name) const { return colour(name, theme_); }
+  std::string seconds(double value) const { return format_seconds(value, total_); }
+  double bottom() const { return shown_.back().middle - shown_.back().height / 2; }
+  double right() const { return kPlotLeft + plot_width_ + 12; }
+
+  void choose_lanes(std::size_t most);
+  std::string subtitle() const;
+  std::string caption() const;
+  void write_text(const std::string& id, double x, double y, const std::string& text, double size,
+                  Ink name, bool bold = false);
+  void write_defaults();
+  void write_lanes();
+  void write_guides();
+  void write_lane(const ShownLane& shown);
+  void write_box(const std::string& id, const TimedBox& box, double y);
+  void write_exposed();
+  void write_axis();
+
+  const Trace& trace_;
+  const Timeline& timeline_;
+  int step_;
+  Theme theme_;
+  TimelineFacts facts_;
+  std::string title_;
+  DotWriter dot_;
+  double plot_width_ = kNarrowPlot;
+  double total_ = 0;
+  Scale scale_;
+  std::vector<ShownLane> shown_;
+  std::vector<std::optional<LabelPlace>> mark_labels_;
+  int used_tiers_ = 0;
+};
+
+void TimelineWriter::choose_lanes(std::size_t most) {
+  double top = 0;
+  const std::size_t lanes = facts_.lanes.size();
+  const bool all = lanes <= most;
+  const std::size_t first_hidden = all ? lanes : most - 2;
+  for (std::size_t i = 0; i < lanes; ++i) {
+    if (!all && i > first_hidden && i + 1 < lanes) continue;
+    ShownLane shown;
+    if (i == first_hidden) {
+      shown.height = kEllipsisHeight;
+    } else {
+      shown.lane = &facts_.lanes[i];
+    }
+    shown.middle = top - shown.height / 2;
+    top -= shown.height + kLaneGap;
+    shown_.push_back(shown);
+  }
+}
+
+std::string TimelineWriter::subtitle() const {
+  std::string text = run_text(trace_, is_ddp() ? "rows per rank:" : "batch");
+  const std::vector<StepBucket> buckets = buckets_of(trace_, step_);
+  if (buckets.size() > kMostSizes) {
+    text += fmt::format(" Gradients in {} buckets.", buckets.size());
+  } else if (!buckets.empty()) {
+    std::vector<std::string> sizes;
+    for (const StepBucket& bucket : buckets) sizes.push_back(format_bytes(bucket.bytes));
+    text += fmt::format(" Gradients in {} of {}.", buckets.size() == 1 ? "a bucket" : "buckets",
+                        fmt::join(sizes, " + "));
+  }
+  if (timeline_.source == TimelineSource::kReplayed) {
+    return text + fmt::format(" Replayed: {}.", clean_text(timeline_.machine));
+  }
+  double uncertainty = 0;
+  for (const TimelineEntry& entry : timeline_.entries) {
+    uncertainty = std::max(uncertainty, entry.uncertainty);
+  }
+  return text + fmt::format(" Measured on {}, to within {}.", clean_text(timeline_.machine),
+                            format_seconds(uncertainty, uncertainty));
+}
+
+std::string TimelineWriter::caption() const {
+  const StepTimes& times = facts_.times;
+  if (times.communication <= 0) {
+    return fmt::format("Nothing is communicated. Step: {}.", seconds(times.total));
+  }
+  const std::string communication =
+      fmt::format("Communication takes {}", seconds(times.communication));
+  if (times.hidden <= 0) {
+    return fmt::format("{}, none of it hidden behind computing. Step: {}.", communication,
+                       seconds(times.total));
+  }
+  return fmt::format(
+      "{}; {} of it hides behind computing, {} does not. Step: {}, without overlap {}.",
+      communication, seconds(times.hidden), seconds(times.exposed), seconds(times.total),
+      seconds(times.total + times.hidden));
+}
+
+void TimelineWriter::write_text(const std::string& id, double x, double y, const std::string& text,
+                                double size, Ink name, bool bold) {
+  Attributes attributes;
+  attributes.set("shape", "plaintext").set("style", "");
+  attributes.set("pos", fmt::format("{},{}", fixed(x, 2), fixed(y, 2)));
+  attributes.set("width", (text_width(text, size, bold) + 12) / kPointsPerInch, 4);
+  attributes.set("height", (size + 6) / kPointsPerInch, 4);
+  if (bold) {
+    attributes.html("label", fmt::format("<b>{}</b>", html_text(text)));
+  } else {
+    attributes.text("label", text);
+  }
+  attributes.set("fontsize", size).set("fontcolor", ink(name));
+  dot_.node(id, attributes);
+}
+
+void TimelineWriter::write_defaults() {
+  dot_.defaults("graph", Attributes()
+                             .set("bgcolor", ink(Ink::kPage))
+                             .set("pad", 0.25)
+                             .set("splines", "line")
+                             .set("outputorder", "nodesfirst")
+                             .set("fontname", kFontNames)
+                             .text("tooltip", title_));
+  dot_.defaults("node", Attributes()
+                            .set("shape", "box")
+                            .set("style", "filled")
+                            .set("fixedsize", "true")
+                            .set("fontname", kFontNames)
+                            .set("fontsize", kBoxFont)
+                            .set("penwidth", 1.1)
+                            .set("margin", 0.0));
+  const double middle = (kLaneLeft + right()) / 2;
+  const std::vector<std::string> lines = wrap_text(subtitle(), 12, right() - kLaneLeft);
+  double y = used_tiers_ * kTierHeight + 22 + 16 * static_cast<double>(lines.size());
+  write_text("title", middle, y + 6, title_, 17, Ink::kTitle, true);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    y -= 16;
+    write_text(fmt::format("subtitle{}", i), middle, y, lines[i], 12, Ink::kCaption);
+  }
+}
+
+void TimelineWriter::write_lanes() {
+  dot_.blank();
+  dot_.comment("lanes");
+  for (const ShownLane& shown : shown_) {
+    const bool ellipsis = shown.lane == nullptr;
+    Attributes attributes;
+    attributes.set(
+        "pos", fmt::format("{},{}", fixed((kLaneLeft + right()) / 2, 2), fixed(shown.middle, 2)));
+    attributes.set("width", (right() - kLaneLeft) / kPointsPerInch, 4);
+    attributes.set("height", shown.height / kPointsPerInch, 4);
+    attributes.set("style", ellipsis ? "filled,rounded,dashed" : "filled,rounded");
+    attributes.text("label", "").set("fillcolor", ink(Ink::kLaneFill));
+    attributes.set("color", ink(Ink::kLaneLine)).set("class", "lane");
+    attributes.text("tooltip", ellipsis ? "more ranks" : shown.lane->name);
+    dot_.node(ellipsis ? std::string("lane_more") : fmt::format("lane{}", shown.lane->rank),
+              attributes);
+  }
+}
+
+void TimelineWriter::write_guides() {
+  dot_.blank();
+  dot_.comment("guide lines, behind the boxes");
+  for (std::size_t i = 0; i < facts_.marks.size(); ++i) {
+    const TimedMark& mark = facts_.marks[i];
+    const double x = scale_.x(mark.time);
+    const double top = 6 + (mark_labels_[i] ? mark_labels_[i]->tier * kTierHeight : 0);
+    const double low = bottom() - 32;
+    Attributes attributes;
+    attributes.set("pos", fmt::format("{},{}", fixed(x, 2), fixed((top + low) / 2, 2)));
+    attributes.set("width", 0.0153, 4).set("height", (top - low) / kPointsPerInch, 4);
+    attributes.text("label", "").set("penwidth", 0.0).set("fillcolor", ink(mark.ink));
+    attributes.set("class", "guide").text("tooltip", mark.label);
+    dot_.node(fmt::format("g{}", i), attributes);
+    if (!mark_labels_[i]) continue;
+    write_text(fmt::format("g{}t", i), mark_labels_[i]->centre, top + 7, mark.label, kBoxFont,
+               mark.ink);
+  }
+}
+
+void TimelineWriter::write_box(const std::string& id, const TimedBox& box, double y) {
+  const bool waits = box.box == BoxClass::kIdle;
+  const double left = scale_.x(box.start);
+  // A point less than its time, so that neighbours do not touch; never too thin to be seen.
+  const double width = std::max(scale_.x(box.end) - left - 1, 0.7);
+  const double size = waits ? 9 : kBoxFont;
+  std::string label;
+  for (const std::string& text : box.texts) {
+    if (text_width(text, size) + 4 > width) continue;
+    label = text;
+    break;
+  }
+  const BoxInks inks = inks_of(box.box, box.dark_fill);
+  Attributes attributes;
+  attributes.set("pos", fmt::format("{},{}", fixed(left + 0.5 + width / 2, 2), fixed(y, 2)));
+  attributes.set("width", width / kPointsPerInch, 4);
+  attributes.set("height", (waits ? kWaitHeight : kBoxHeight) / kPointsPerInch, 4);
+  attributes.text("label", label).set("fillcolor", ink(inks.fill)).set("color", ink(inks.line));
+  attributes.set("fontcolor", ink(inks.text)).set("class", to_string(box.box));
+  if (waits) attributes.set("style", "dashed").set("fontsize", size);
+  attributes.text("tooltip", box.tooltip);
+  dot_.node(id, attributes);
+}
+
+void TimelineWriter::write_lane(const ShownLane& shown) {
+  dot_.blank();
+  if (shown.lane == nullptr) {
+    const std::size_t hidden = facts_.lanes.size() - shown_.size() + 1;
+    const int first = shown_[shown_.size() - 3].lane->rank + 1;
+    const int last = shown_.back().lane->rank - 1;
+    dot_.comment("ranks that are left out");
+    const std::string text = fmt::format("… {} more: {} to {}", hidden, first, last);
+    write_text("more", kLaneLeft + 20 + text_width(text, kBoxFont) / 2, shown.middle, text,
+               kBoxFont, Ink::kMuted);
+    return;
+  }
+  const TimedLane& lane = *shown.lane;
+  const int rank = lane.rank;
+  const double compute = shown.middle + kRowOffset;
+  const double communication = shown.middle - kRowOffset;
+  dot_.comment(lane.name);
+  write_text(fmt::format("rank{}", rank), 48, shown.middle + (lane.remark.empty() ? 0 : 8),
+             lane.name, 13, Ink::kTitle, true);
+  if (!lane.remark.empty()) {
+    write_text(fmt::format("remark{}", rank), 48, shown.middle - 9, lane.remark, kBoxFont,
+               Ink::kMuted);
+  }
+  write_text(fmt::format("sc{}", rank), 125, compute, "compute", 10, Ink::kComputeLabel);
+  write_text(fmt::format("sn{}", rank), 125, communication, is_ddp() ? "all-reduce" : "transfers",
+             10, Ink::kCommLabel);
+  for (std::size_t i = 0; i < lane.compute.size(); ++i) {
+    write_box(fmt::format("b{}_{}", rank, i), lane.compute[i], compute);
+  }
+  for (std::size_t i = 0; i < lane.communication.size(); ++i) {
+    write_box(fmt::format("c{}_{}", rank, i), lane.communication[i], communication);
+  }
+}
+
+void TimelineWriter::write_exposed() {
+  if (facts_.times.exposed_parts.empty()) return;
+  dot_.blank();
+  dot_.comment("communication that is not hidden");
+  const double y = bottom() - 14;
+  const std::string label = fmt::format("not hidden: {}", seconds(facts_.times.exposed));
+  const double label_width = text_width(label, kBoxFont) + 6;
+  std::size_t longest = 0;
+  const auto& parts = facts_.times.exposed_parts;
+  const auto length = [&](std::size_t i) { return parts[i].second - parts[i].first; };
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    if (length(i) > length(longest)) longest = i;
+  }
+  const bool inside = length(longest) * scale_.points_per_second >= label_width;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const double left = scale_.x(parts[i].first);
+    const double width = std::max(length(i) * scale_.points_per_second, 0.7);
+    Attributes attributes;
+    attributes.set("pos", fmt::format("{},{}", fixed(left + width / 2, 2), fixed(y, 2)));
+    attributes.set("width", width / kPointsPerInch, 4).set("height", 14.4 / kPointsPerInch, 4);
+    attributes.text("label", inside && i == longest ? label : "");
+    attributes.set("fillcolor", ink(Ink::kCommLine)).set("color", ink(Ink::kCommLine));
+    attributes.set("fontcolor", ink(Ink::kExposedText)).set("class", "exposed");
+    attributes.text("tooltip", fmt::format("rank {} communicates and does not compute: {} from {}",
+                                           facts_.times.rank, seconds(length(i)),
+                                           seconds(parts[i].first - facts_.begin)));
+    dot_.node(fmt::format("expo{}", i), attributes);
+  }
+  if (inside) return;
+  write_text("expot", scale_.x(parts.front().first) - label_width / 2 - 4, y, label, kBoxFont,
+             Ink::kCommLabel);
+}
+
+void TimelineWriter::write_axis() {
+  dot_.blank();
+  dot_.comment("time axis");
+  const double y = bottom() - 32;
+  const auto point = [&](const std::string& id, double x, double height) {
+    Attributes attributes;
+    attributes.set("shape", "point").set("width", 0.01).set("height", 0.01);
+    attributes.set("pos", fmt::format("{},{}", fixed(x, 2), fixed(height, 2)));
+    attributes.set("color", ink(Ink::kMuted));
+    dot_.node(id, attributes);
+  };
+  const Attributes line = Attributes().set("color", ink(Ink::kMuted));
+  point("ax0", kPlotLeft, y);
+  point("ax1", kPlotLeft + plot_width_ + 6, y);
+  dot_.edge({"ax0", "ax1"}, line);
+  const double step = tick_step(total_);
+  const AxisUnit unit = axis_unit(total_, step);
+  for (int i = 0; i * step <= total_ * 1.0001; ++i) {
+    const double x = kPlotLeft + i * step * scale_.points_per_second;
+    point(fmt::format("tk{}", i), x, y);
+    point(fmt::format("tj{}", i), x, y - 5);
+    dot_.edge({fmt::format("tk{}", i), fmt::format("tj{}", i)}, line);
+    const double value = i * step * unit.per_second;
+    const std::string label = i == 0 ? "0 " + unit.name : fixed(value, unit.decimals);
+    write_text(fmt::format("tl{}", i), x, y - 14, label, 10, Ink::kMuted);
+  }
+  const std::vector<std::string> lines = wrap_text(caption(), 12, right() - kLaneLeft);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    write_text(fmt::format("note{}", i), (kLaneLeft + right()) / 2,
+               y - 38 - 16 * static_cast<double>(i), lines[i], 12, Ink::kTitle);
+  }
+}
+
+}  // namespace
+
+Picture draw_timeline(const Trace& trace, const Timeline& timeline, int step,
+                      const DrawOptions& options) {
+  require_step(trace, step);
+  return TimelineWriter(trace, timeline, step, options).write();
+}
+
+}  // namespace ringside
