@@ -222,7 +222,7 @@ demo() {
   build ringside
   step "Run: ringside demo${*:+ $*}"
   "$build/ringside" demo "$@"
-  printf "\nThe program is %s; '%s --help' lists its commands.\n" "$build/ringside" "$build/ringside"
+  [ $# -gt 0 ] || printf "\nThe program is %s; its --help lists the other commands.\n" "$build/ringside"
 }
 
 run_tests() {
