@@ -187,7 +187,8 @@ struct OpInfo {
   std::span<const TensorRef> writes;
   const CollectiveInfo* collective = nullptr;  ///< of a collective, send or recv
   int peer = -1;  ///< the other device (copy) or rank (send, recv); -1 = none, the host for copies
-  /// of a wait op the awaited event's op (Stream::wait sets it); also of host ops that wait for one
+  /// of a wait op the awaited event's op (Stream::wait sets it); also of host ops that wait for
+  /// one, and of a copy from the host the host op that made its bytes
   OpId awaited = kNoOp;
 };
 

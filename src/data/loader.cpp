@@ -63,9 +63,9 @@ class HostLoader final : public Loader {
     if (next_ == batches_) return false;
     const std::shared_ptr<Staging> staging = prefetcher_ ? prefetcher_->take() : prepare(next_);
     ++next_;
-    trace_host_work(*staging);
+    const OpId prepared = trace_host_work(*staging);
     const ContextScope load(device_, Phase::kLoad);
-    batch = to_device(staging);
+    batch = to_device(staging, prepared);
     return true;
   }
 
@@ -85,9 +85,10 @@ class HostLoader final : public Loader {
     return pinned;
   }
 
-  void trace_host_work(const Staging& staging) {
+  // Returns the op after which the staging buffer is ready.
+  OpId trace_host_work(const Staging& staging) {
     OpListener* listener = device_.listener();
-    if (listener == nullptr) return;
+    if (listener == nullptr) return kNoOp;
     OpContext context = device_.context();
     context.phase = Phase::kLoad;
     context.host_thread = kLoaderThread;
@@ -97,21 +98,21 @@ class HostLoader final : public Loader {
     info.label = dataset_.name;
     info.bytes = staging.bytes();
     info.name = "host-read";
-    listener->on_host(device_, info);
-    if (!options_.pin_memory) return;
+    const OpId read = listener->on_host(device_, info);
+    if (!options_.pin_memory) return read;
     info.name = "pin-copy";
-    listener->on_host(device_, info);
+    return listener->on_host(device_, info);
   }
 
-  Batch to_device(const std::shared_ptr<Staging>& staging) {
+  Batch to_device(const std::shared_ptr<Staging>& staging, OpId prepared) {
     const auto rows = static_cast<std::int64_t>(staging->targets.size());
     std::vector<std::int64_t> sizes = {rows};
     const auto sample = dataset_.sample_shape.sizes();
     sizes.insert(sizes.end(), sample.begin(), sample.end());
     Batch batch{Tensor::empty(device_, Shape(sizes), options_.dtype, MemoryKind::kInputs, "input"),
                 Tensor::empty(device_, Shape{rows}, DType::kInt64, MemoryKind::kInputs, "targets")};
-    copy_to(batch.inputs, staging, staging->inputs.data());
-    copy_to(batch.targets, staging, staging->targets.data());
+    copy_to(batch.inputs, staging, staging->inputs.data(), prepared);
+    copy_to(batch.targets, staging, staging->targets.data(), kNoOp);  // after the inputs
 
     const std::shared_ptr<Event> copied = device_.stream(StreamKind::kCopy).record();
     device_.compute().wait(copied);
@@ -122,7 +123,7 @@ class HostLoader final : public Loader {
 
   // `source` lies in `staging`, which the launch keeps.
   void copy_to(const Tensor& destination, const std::shared_ptr<Staging>& staging,
-               const void* source) {
+               const void* source, OpId after) {
     const TensorRef written{destination.name(), &destination.array()};
     OpInfo info;
     info.kind = OpKind::kCopy;
@@ -130,6 +131,7 @@ class HostLoader final : public Loader {
     info.label = destination.name();
     info.bytes = destination.bytes();
     info.writes = {&written, 1};
+    info.awaited = after;
     device_.stream(StreamKind::kCopy)
         .submit(info, [staging, source, to = destination.array()](LaunchContext& context) {
           context.kernels.copy_from_host(context, to, source);

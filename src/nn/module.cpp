@@ -141,6 +141,8 @@ void Module::train(bool training) {
 
 // ---------------------------------------------------------------- new values, new tensors
 
+// Not const: it changes the tensors, though not the handles that the module holds.
+// NOLINTNEXTLINE(readability-make-member-function-const)
 void Module::load_state_dict(const std::vector<NamedTensor>& state, const std::string& prefix) {
   std::map<std::string_view, const Tensor*> given;
   for (const NamedTensor& entry : state) given.emplace(entry.name, &entry.tensor);

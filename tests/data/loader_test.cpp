@@ -20,7 +20,6 @@ namespace {
 
 using test::with_time_limit;
 using ::testing::ElementsAre;
-using ::testing::ElementsAreArray;
 
 /// Sample i is (i, i + 0.25, i + 0.5) with target 2 i.
 Dataset counting(std::int64_t size) {
@@ -34,7 +33,7 @@ Dataset counting(std::int64_t size) {
   return dataset;
 }
 
-/// Every op as "phase/thread/stream: name bytes".
+/// Every op as "phase thread stream: name label bytes", and "after" which op; ids count from 1.
 class Listener final : public OpListener {
  public:
   OpId on_submit(Stream& stream, const OpInfo& info) override {
@@ -53,6 +52,7 @@ class Listener final : public OpListener {
     ops.push_back(fmt::format("{} {} {}: {} {} {}", to_string(device.context().phase),
                               device.context().host_thread, where, info.name, info.label,
                               info.bytes));
+    if (info.awaited != kNoOp) ops.back() += fmt::format(" after {}", info.awaited);
   }
 };
 
@@ -128,9 +128,6 @@ TEST_F(LoaderTest, CountsBatches) {
 TEST_F(LoaderTest, TracesWhatMoves) {
   with_time_limit([&] {
     const Dataset dataset = counting(4);
-    const std::vector<std::string> copies = {"load main copy: copy-host-to-device input 24",
-                                             "load main copy: copy-host-to-device targets 16",
-                                             "load main compute: wait-event  0"};
     const auto traced = [&](bool pin, bool non_blocking, int workers) {
       Listener listener;
       device_->set_listener(&listener);
@@ -143,17 +140,23 @@ TEST_F(LoaderTest, TracesWhatMoves) {
       device_->set_listener(nullptr);
       return listener.ops;
     };
+    const std::vector<std::string> pageable = {
+        "load loader host: host-read counting 40",
+        "load main copy: copy-host-to-device input 24 after 1",
+        "load main copy: copy-host-to-device targets 16",
+        "load main compute: wait-event  0 after 3", "load main wait: wait-copy  0 after 3"};
+    const std::vector<std::string> pinned = {"load loader host: host-read counting 40",
+                                             "load loader host: pin-copy counting 40",
+                                             "load main copy: copy-host-to-device input 24 after 2",
+                                             "load main copy: copy-host-to-device targets 16",
+                                             "load main compute: wait-event  0 after 4"};
+    std::vector<std::string> pinned_blocking = pinned;
+    pinned_blocking.emplace_back("load main wait: wait-copy  0 after 4");
     for (int workers : {0, 2}) {
-      std::vector<std::string> expected = copies;
-      expected.insert(expected.begin(), "load loader host: host-read counting 40");
-      expected.emplace_back("load main wait: wait-copy  0");
-      EXPECT_THAT(traced(false, false, workers), ElementsAreArray(expected));
-      EXPECT_THAT(traced(false, true, workers), ElementsAreArray(expected))
-          << "pageable memory blocks";
-      expected.insert(expected.begin() + 1, "load loader host: pin-copy counting 40");
-      EXPECT_THAT(traced(true, false, workers), ElementsAreArray(expected));
-      expected.pop_back();
-      EXPECT_THAT(traced(true, true, workers), ElementsAreArray(expected));
+      EXPECT_EQ(traced(false, false, workers), pageable);
+      EXPECT_EQ(traced(false, true, workers), pageable) << "pageable memory blocks";
+      EXPECT_EQ(traced(true, false, workers), pinned_blocking);
+      EXPECT_EQ(traced(true, true, workers), pinned);
     }
     EXPECT_EQ(device_->context().phase, Phase::kSetup);
     EXPECT_EQ(device_->context().host_thread, "main");
