@@ -31,7 +31,7 @@ class SimStream : public Stream {
   void synchronize() override;
 
   StreamQueue& queue() { return state_.stream(kind_); }
-  Scheduler& scheduler() { return *state_.scheduler; }
+  Scheduler& scheduler() const { return *state_.scheduler; }
 
  protected:
   void enqueue_op(const OpInfo& info, Launch launch) override;

@@ -45,7 +45,7 @@ bool launch_blocking_from_environment() {
               fmt::format("RINGSIDE_LAUNCH_BLOCKING='{}': must be 0 or 1", text));
 }
 
-void Gate::complete(std::exception_ptr error) {
+void Gate::complete(const std::exception_ptr& error) {
   if (state_->completed.load()) return;
   state_->scheduler->complete_gate(*state_, to_failure(error));
 }

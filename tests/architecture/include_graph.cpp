@@ -53,16 +53,27 @@ const std::vector<std::pair<std::string, Rooms>> kMayInclude = {
 // The room of each public header. Beside them, a source in src/core that carries the name of a
 // public header belongs to that header's room: src/core/device.cpp implements device.h.
 const std::map<std::string, std::string> kRoomOfPublicHeader = {
-    {"version", "core"},      {"error", "core"},
-    {"dtype", "core"},        {"device", "device"},
-    {"kernels", "device"},    {"schedule", "schedule"},
-    {"trace", "trace"},       {"timeline", "trace"},
-    {"tensor", "tensor"},     {"nn", "nn"},
-    {"optim", "optim"},       {"data", "data"},
-    {"comm", "comm"},         {"world", "comm"},
-    {"strategy", "parallel"}, {"scenario", "scenario"},
-    {"machine", "machine"},   {"replay", "replay"},
+    {"version", "core"},
+    {"error", "core"},
+    {"dtype", "core"},
+    {"device", "device"},
+    {"kernels", "device"},
+    {"schedule", "schedule"},
+    {"trace", "trace"},
+    {"timeline", "trace"},
+    {"tensor", "tensor"},
+    {"nn", "nn"},
+    {"optim", "optim"},
+    {"data", "data"},
+    {"comm", "comm"},
+    {"world", "comm"},
+    {"strategy", "parallel"},
+    {"scenario", "scenario"},
+    {"machine", "machine"},
+    {"replay", "replay"},
     {"views", "views"},
+    // What devices of every backend share lies in src/core, too.
+    {"memory_ledger", "device"},
 };
 
 // Libraries that one room wraps for all others, by the beginning of the include.

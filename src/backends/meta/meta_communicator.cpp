@@ -13,7 +13,7 @@ MetaCommunicator::MetaCommunicator(std::shared_ptr<MetaGroup> group, int rank, D
 
 Work MetaCommunicator::submit(CollectiveCall call, Stream& stream) {
   PendingCall pending{this, std::move(call), &stream, std::make_shared<Work::State>()};
-  const Work work(pending.work);
+  Work work(pending.work);
   if (open_groups_ > 0) {
     queue_->add(std::move(pending));
   } else {

@@ -17,6 +17,8 @@
 
 namespace ringside::sim {
 
+using test::with_time_limit;
+
 inline std::unique_ptr<World> world_of(int size) {
   WorldOptions options;
   options.size = size;

@@ -184,7 +184,7 @@ TEST(AsynchronousErrors, GatesBringTheirOwn) {
     EXPECT_EQ(skipped, 0);
     // A callback that throws has the same effect as completing with the error.
     machine.engine->enqueue_gate(machine.communication(0),
-                                 [](Gate) { throw Error(ErrorKind::kIo, "callback"); });
+                                 [](const Gate&) { throw Error(ErrorKind::kIo, "callback"); });
     EXPECT_STREQ(error_of([&] { machine.device(0).synchronize(); }).what(), "callback");
   });
 }
@@ -224,6 +224,29 @@ TEST(LaunchBlocking, TheErrorSurfacesAtSubmit) {
     machine.compute(0).submit(named("fine"), count(ran));
     EXPECT_EQ(ran, 2);
     machine.device(0).synchronize();
+  });
+}
+
+// Collectives do not block their caller, or one thread could not make the calls of all ranks.
+TEST(LaunchBlocking, LetsGatesBe) {
+  with_time_limit([] {
+    Machine machine(2, {.launch_blocking = true});
+    Barrier barrier(machine, 2);
+    int ran = 0;
+    machine.engine->drive([&] {
+      for (int rank : machine.ranks) {
+        machine.compute(rank).enqueue(count(ran));
+        machine.communication(rank).wait(machine.compute(rank).record());
+        barrier.enter(rank);
+      }
+      machine.compute(1).wait(machine.communication(1).record());
+      machine.compute(1).enqueue(count(ran));
+    });
+    EXPECT_EQ(ran, 3);
+    machine.engine->run(machine.ranks, [&](int rank) {
+      barrier.enter(rank);
+      machine.communication(rank).enqueue([](LaunchContext&) {});
+    });
   });
 }
 

@@ -33,8 +33,10 @@ TEST(DeviceMemory, IsAccountedByKind) {
   Device& device = machine.device(0);
   Buffer parameters = device.allocate(100, MemoryKind::kParameters);
   {
-    const Buffer activations = device.allocate(50, MemoryKind::kActivations);
+    Buffer activations = device.allocate(50, MemoryKind::kActivations);
     const Buffer copy = activations;
+    activations = {};
+    EXPECT_TRUE(copy);
     EXPECT_EQ(device.memory().used, 150U);
     EXPECT_EQ(used(device, MemoryKind::kActivations), 50U);
   }
@@ -133,6 +135,7 @@ TEST(BlockCache, KeepsNoMoreThanWasEverTaken) {
 TEST(BlockCache, MayBeUsedFromManyThreads) {
   BlockCache cache;
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (std::size_t i = 0; i < 2000; ++i) {

@@ -216,8 +216,9 @@ TEST(Gates, ComeAfterEarlierWorkOfTheirStream) {
 TEST(Gates, OnAStreamOfAnotherEngineAreRefused) {
   Machine one(1);
   Machine other(1);
-  EXPECT_EQ(error_of([&] { one.engine->enqueue_gate(other.compute(0), [](Gate) {}); }).kind(),
-            ErrorKind::kInvalidArgument);
+  EXPECT_EQ(
+      error_of([&] { one.engine->enqueue_gate(other.compute(0), [](const Gate&) {}); }).kind(),
+      ErrorKind::kInvalidArgument);
 }
 
 TEST(Latches, AreCompletedByHandOnce) {
@@ -277,8 +278,8 @@ TEST(EngineEnd, RunsWhatIsQueuedAndFailsWhatIsOpen) {
         ++ran;
       });
       machine.compute(0).enqueue([&](LaunchContext&) { ++ran; });
-      machine.engine->enqueue_gate(machine.communication(1), [](Gate) {});
-      machine.engine->enqueue_gate(machine.communication(1), [](Gate) {});
+      machine.engine->enqueue_gate(machine.communication(1), [](const Gate&) {});
+      machine.engine->enqueue_gate(machine.communication(1), [](const Gate&) {});
       machine.compute(1).wait(machine.communication(1).record());
       machine.compute(1).wait(machine.engine->make_latch());
       machine.compute(1).enqueue([](LaunchContext&) {});
