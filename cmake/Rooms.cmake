@@ -4,6 +4,12 @@
 set(RINGSIDE_GENERATED_DIR "${PROJECT_BINARY_DIR}/generated")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/version.h.in"
                "${RINGSIDE_GENERATED_DIR}/ringside/version.h" @ONLY)
+string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
+set(RINGSIDE_FLAGS_TEXT "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}} -ffp-contract=off")
+if(RINGSIDE_NATIVE)
+  string(APPEND RINGSIDE_FLAGS_TEXT " -march=native")
+endif()
+string(STRIP "${RINGSIDE_FLAGS_TEXT}" RINGSIDE_FLAGS_TEXT)
 configure_file("${PROJECT_SOURCE_DIR}/cmake/build_info.h.in"
                "${RINGSIDE_GENERATED_DIR}/core/build_info.h" @ONLY)
 
