@@ -1,10 +1,10 @@
 // The program's entry.
+#include <string>
+#include <vector>
 
-#include <fmt/core.h>
+#include "cli/program.h"
 
-#include "ringside/version.h"
-
-int main() {
-  fmt::print("ringside {}\n", ringside::kVersion);
-  return 0;
+int main(int argc, char** argv) {
+  return ringside::cli::run_program(
+      std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
 }

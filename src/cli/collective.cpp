@@ -1,0 +1,176 @@
+// ringside collective: one collective, round by round.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/collective_report.h"
+#include "cli/collective_run.h"
+#include "cli/commands.h"
+#include "cli/terminal.h"
+#include "core/nearest_name.h"
+#include "ringside/error.h"
+#include "scenario/values.h"
+
+namespace ringside::cli {
+namespace {
+
+// Sums over all messages of so many elements still fit 64 bits of bytes.
+constexpr std::int64_t kMaxCount = 1'000'000'000'000;
+
+Operation operation_of(const Arguments& arguments) {
+  if (arguments.operands.empty()) {
+    throw Error(ErrorKind::kInvalidArgument, "collective: no operation is given",
+                "such as: ringside collective all-reduce");
+  }
+  const std::string& name = arguments.operands.front();
+  try {
+    const Operation operation = parse_operation(name);
+    return operation == Operation::kRecv ? Operation::kSend : operation;  // the same pair
+  } catch (const Error& error) {
+    static constexpr std::string_view kNames[] = {"broadcast",      "scatter",    "gather",
+                                                  "reduce",         "all-reduce", "all-gather",
+                                                  "reduce-scatter", "send",       "barrier"};
+    const std::string nearest = nearest_name(name, kNames);
+    throw Error(error.kind(), error.what(),
+                nearest.empty() ? error.hint() : fmt::format("did you mean {}?", nearest));
+  }
+}
+
+int int_of(const Arguments& arguments, std::string_view name, std::string_view fallback,
+           std::int64_t minimum, std::int64_t maximum) {
+  return static_cast<int>(
+      parse_integer(fmt::format("--{}", name), arguments.value(name, fallback), minimum, maximum));
+}
+
+std::vector<std::size_t> counts_of(const Arguments& arguments, int ranks) {
+  std::vector<std::size_t> counts;
+  if (!arguments.has("counts")) return counts;
+  for (const std::int64_t count : parse_integers("--counts", arguments.value("counts"))) {
+    check_range("--counts", count, 0, kMaxCount);
+    counts.push_back(static_cast<std::size_t>(count));
+  }
+  if (counts.size() != static_cast<std::size_t>(ranks)) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("--counts {}: {} counts for {} ranks", arguments.value("counts"),
+                            counts.size(), ranks),
+                "give one count per rank");
+  }
+  return counts;
+}
+
+// An option that the operation does not have would be silently without effect.
+void check_meaning(const Arguments& arguments, Operation operation) {
+  const auto refuse = [&](std::string_view option, bool has_meaning) {
+    if (!arguments.has(option) || has_meaning) return;
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("--{}: {} has none", option, to_string(operation)),
+                fmt::format("leave --{} out", option));
+  };
+  const bool send = operation == Operation::kSend;
+  refuse("root", has_root(operation) || send);
+  refuse("peer", send);
+  refuse("op", combines(operation));
+  refuse("count", operation != Operation::kBarrier);
+  refuse("counts", operation == Operation::kScatter || operation == Operation::kGather);
+  refuse("pieces", operation == Operation::kBroadcast || operation == Operation::kReduce);
+  if (arguments.has("count") && arguments.has("counts")) {
+    throw Error(ErrorKind::kInvalidArgument, "--count and --counts: only one may be given",
+                "leave one of them out");
+  }
+}
+
+// A full buffer of about eight elements, the same number for each rank: few enough to look at.
+std::string default_count(const ScheduleRequest& request) {
+  if (request.operation == Operation::kBarrier) return "0";
+  const int per_rank = std::max(1, 8 / request.ranks);
+  return fmt::format("{}", has_blocks(request.operation) ? per_rank : per_rank * request.ranks);
+}
+
+ScheduleRequest request_of(const Arguments& arguments) {
+  ScheduleRequest request;
+  request.operation = operation_of(arguments);
+  check_meaning(arguments, request.operation);
+  request.algorithm = parse_algorithm(arguments.value("algorithm", "auto"));
+  request.ranks = int_of(arguments, "ranks", "4", 1, kMaxRanks);
+  request.count = static_cast<std::size_t>(
+      parse_integer("--count", arguments.value("count", default_count(request)), 0, kMaxCount));
+  request.counts = counts_of(arguments, request.ranks);
+  request.root = int_of(arguments, "root", "0", 0, request.ranks - 1);
+  request.peer = int_of(arguments, "peer", request.ranks > 1 ? "1" : "0", 0, request.ranks - 1);
+  request.dtype = parse_dtype(arguments.value("dtype", "float32"));
+  request.direction = parse_direction(arguments.value("direction", "up"));
+  request.border = parse_border(arguments.value("border", "even"));
+  request.pieces = int_of(arguments, "pieces", "1", 1, 4096);
+  if (request.operation == Operation::kSend && request.root == request.peer) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("--peer {}: a rank cannot send to itself", request.peer),
+                "choose another --peer or --root");
+  }
+  return request;
+}
+
+std::vector<Option> options() {
+  return {
+      {"algorithm", "NAME", "auto, ring, star or tree", "Collective", "auto ring star tree"},
+      {"ranks", "N", "number of ranks (4)", "Collective"},
+      {"count", "C",
+       "elements, in NCCL's meaning (about 8 in all): of the buffer for broadcast, reduce and "
+       "all-reduce, per rank for the others",
+       "Collective"},
+      {"counts", "A,B,...", "one count per rank, for scatter and gather", "Collective"},
+      {"root", "R", "rank 0 if not given; for send, who sends", "Collective"},
+      {"peer", "R", "for send, who receives (1)", "Collective"},
+      {"op", "NAME", "sum, avg, min or max", "Collective", "sum avg min max"},
+      {"dtype", "TYPE", "float32, float64, int32 or int64", "Collective",
+       "float32 float64 int32 int64"},
+      {"direction", "NAME", "of rings: up (rank i sends to i+1) or down", "Collective", "up down"},
+      {"border", "NAME",
+       "how a ring cuts the buffer of an all-reduce: even (default), nccl or gloo", "Collective",
+       "even nccl gloo"},
+      {"pieces", "K", "pieces of a ring's broadcast or reduce that follow each other (1)",
+       "Collective"},
+  };
+}
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  const ScheduleRequest request = request_of(arguments);
+  const ReduceOp op = parse_reduce_op(arguments.value("op", "sum"));
+  terminal.progress("working out the rounds");
+  const CollectiveRun result = run_collective(request, op);
+  terminal.clear_progress();
+  if (terminal.json()) {
+    terminal.emit(collective_document(result, {}));
+    return 0;
+  }
+  terminal.say(collective_text(result));
+  return 0;
+}
+
+}  // namespace
+
+Command collective_command() {
+  return {
+      .name = "collective",
+      .summary = "run one collective and show it round by round",
+      .operands = "OPERATION",
+      .operand_choices =
+          "broadcast scatter gather reduce all-reduce all-gather reduce-scatter send "
+          "barrier",
+      .description =
+          "Runs a collective on simulated devices and shows what every rank holds after each "
+          "round, every message, and the cost beside its closed form. OPERATION is broadcast, "
+          "scatter, gather, reduce, all-reduce, all-gather, reduce-scatter, send or barrier. Rank "
+          "r brings in small numbers: 10(r+1), 10(r+1)+1, ...; r+1 where the buffer has one "
+          "element.",
+      .examples =
+          "ringside collective all-reduce                             # a ring of 4 ranks\n"
+          "ringside collective all-reduce --algorithm star --ranks 8  # all through rank 0\n"
+          "ringside collective broadcast --root 2 --algorithm tree\n"
+          "ringside collective gather --counts 3,3,3,1\n"
+          "ringside collective all-reduce --count 1000000 --json",
+      .options = options,
+      .run = run,
+  };
+}
+
+}  // namespace ringside::cli

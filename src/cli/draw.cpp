@@ -1,0 +1,96 @@
+// ringside draw: pictures from a trace file.
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/draw_document.h"
+#include "cli/pictures.h"
+#include "cli/terminal.h"
+#include "core/files.h"
+#include "ringside/error.h"
+#include "ringside/trace.h"
+#include "scenario/values.h"
+
+namespace ringside::cli {
+namespace {
+
+constexpr std::int64_t kMaxStep = 2'147'483'647;
+
+std::vector<Option> options() {
+  return {
+      {"trace", "FILE", "a trace that 'ringside run --trace' wrote", "Pictures", "FILE"},
+      {"out", "DIR", "where the pictures go", "Pictures", "DIR"},
+      {"step", "N", "the step; the last recorded one if not given", "Pictures"},
+      {"phase", "NAME", "only this phase", "Pictures",
+       "load scatter-input replicate forward gather-output loss scatter-grad backward reduce-grad "
+       "sync-buffers all-reduce finalize update"},
+      {"format", "LIST", "dot, svg, png, or several: dot,svg (svg)", "Pictures", "dot svg png"},
+      {"theme", "NAME", "light or dark", "Pictures", "light dark"},
+  };
+}
+
+std::string required(const Arguments& arguments, const char* name, const char* value) {
+  std::string text = arguments.value(name);
+  if (!text.empty()) return text;
+  throw Error(ErrorKind::kInvalidArgument, fmt::format("draw: --{} {} is needed", name, value),
+              "such as: ringside draw --trace trace.json --out pictures");
+}
+
+int step_of(const Arguments& arguments, const Trace& trace, const std::string& path) {
+  const std::vector<int> steps = trace.steps();
+  if (steps.empty()) {
+    throw Error(ErrorKind::kInvalidInput, fmt::format("{}: the trace has no steps", path),
+                "record some: ringside run --trace FILE --trace-steps 0-2");
+  }
+  if (!arguments.has("step")) return steps.back();
+  return static_cast<int>(parse_integer("--step", arguments.value("step"), 0, kMaxStep));
+}
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  const std::string path = required(arguments, "trace", "FILE");
+  const std::string directory = required(arguments, "out", "DIR");
+  const std::vector<std::string> formats = parse_formats(arguments.value("format"));
+  DrawOptions draw_options;
+  draw_options.theme = parse_theme(arguments.value("theme", "light"));
+
+  terminal.progress(fmt::format("reading {}", path));
+  const Trace trace = trace_from_json(read_whole_file(path), path);
+  const int step = step_of(arguments, trace, path);
+  terminal.progress("drawing");
+  const std::vector<Picture> pictures =
+      draw_step(trace, step, arguments.value("phase"), draw_options);
+  make_directory(directory);
+  const std::vector<std::string> files = save_pictures(pictures, directory, formats, terminal);
+  if (terminal.json()) {
+    terminal.emit(draw_document(trace, step, pictures, files));
+    return 0;
+  }
+  terminal.print("Step {} of {} on {}:\n", step, trace.run.strategy,
+                 counted(static_cast<std::size_t>(trace.run.devices), "device"));
+  for (const Picture& picture : pictures) {
+    terminal.print("  {}: {}\n", picture.name, picture.caption);
+  }
+  terminal.print("Wrote {} to {}\n", counted(files.size(), "file"), directory);
+  return 0;
+}
+
+}  // namespace
+
+Command draw_command() {
+  return {
+      .name = "draw",
+      .summary = "draw the steps of a recorded run",
+      .operands = "",
+      .operand_choices = "",
+      .description =
+          "Draws a recorded step: for single and dp the whole step and one picture per phase, for "
+          "ddp also its buckets and the timeline, replayed with constant rates.",
+      .examples =
+          "ringside draw --trace trace.json --out pictures\n"
+          "ringside draw --trace trace.json --out pictures --step 1 --format svg,png\n"
+          "ringside draw --trace trace.json --out pictures --phase replicate --theme dark",
+      .options = options,
+      .run = run,
+  };
+}
+
+}  // namespace ringside::cli

@@ -1,0 +1,162 @@
+// Bodies of machine_facts.h.
+#include "cli/machine_facts.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sched.h>
+#include <spawn.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+
+#include "core/files.h"
+#include "ringside/error.h"
+
+extern char** environ;  // NOLINT(readability-redundant-declaration): not every system declares it
+
+namespace ringside::cli {
+namespace {
+
+std::string text_of(const std::string& path) {
+  try {
+    return read_whole_file(path);
+  } catch (const Error&) {
+    return "";  // the system does not say
+  }
+}
+
+// The value of the first line "key<separator> value".
+std::string value_of(std::string_view text, std::string_view key, char separator) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const std::size_t at = line.find(separator);
+    if (at == std::string_view::npos) continue;
+    std::string_view name = line.substr(0, at);
+    while (name.ends_with(' ') || name.ends_with('\t')) name.remove_suffix(1);
+    if (name != key) continue;
+    std::string_view value = line.substr(at + 1);
+    while (value.starts_with(' ') || value.starts_with('"')) value.remove_prefix(1);
+    while (value.ends_with(' ') || value.ends_with('"')) value.remove_suffix(1);
+    return std::string(value);
+  }
+  return "";
+}
+
+bool has_word(std::string_view text, std::string_view word) {
+  return fmt::format(" {} ", text).find(fmt::format(" {} ", word)) != std::string::npos;
+}
+
+int usable_cores() {
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return CPU_COUNT(&set);
+}
+
+constexpr auto kToolLimit = std::chrono::seconds(2);
+
+// Everything that comes from `descriptor` until its end; nothing if that takes too long.
+std::optional<std::string> read_until_end(int descriptor) {
+  const auto limit = std::chrono::steady_clock::now() + kToolLimit;
+  std::string text;
+  std::array<char, 4096> chunk{};
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        limit - std::chrono::steady_clock::now());
+    pollfd waited{descriptor, POLLIN, 0};
+    if (left.count() <= 0 || ::poll(&waited, 1, static_cast<int>(left.count())) <= 0) {
+      return std::nullopt;
+    }
+    const ssize_t got = ::read(descriptor, chunk.data(), chunk.size());
+    if (got < 0) return std::nullopt;
+    if (got == 0) return text;
+    text.append(chunk.data(), static_cast<std::size_t>(got));
+  }
+}
+
+}  // namespace
+
+std::string find_program(std::string_view name) {
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
+  while (!rest.empty()) {
+    const std::string_view folder = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
+    std::string candidate = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
+    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return "";
+}
+
+std::optional<std::string> output_of(const std::vector<std::string>& words) {
+  std::array<int, 2> pipe{};
+  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return std::nullopt;
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(&actions, pipe[1], STDOUT_FILENO);
+  ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  pid_t child = 0;
+  const int failed = ::posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::close(pipe[1]);
+  std::optional<std::string> text;
+  if (failed == 0) {
+    text = read_until_end(pipe[0]);
+    if (!text) ::kill(child, SIGKILL);
+    int status = 0;
+    if (::waitpid(child, &status, 0) != child || status != 0) text.reset();
+  }
+  ::close(pipe[0]);
+  return text;
+}
+
+CpuFacts cpu_facts_from(std::string_view cpuinfo, std::string_view meminfo) {
+  CpuFacts facts;
+  facts.cores = usable_cores();
+  facts.model = value_of(cpuinfo, "model name", ':');
+  if (facts.model.empty()) facts.model = "unknown";
+  const std::string flags = value_of(cpuinfo, "flags", ':') + value_of(cpuinfo, "Features", ':');
+  for (const char* name :
+       {"sse4_2", "avx", "avx2", "fma", "avx512f", "avx512_vnni", "amx_tile", "asimd", "sve"}) {
+    if (has_word(flags, name)) facts.simd.emplace_back(name);
+  }
+  const std::string kilobytes = value_of(meminfo, "MemTotal", ':');
+  std::size_t number = 0;
+  std::from_chars(kilobytes.data(), kilobytes.data() + kilobytes.size(), number);
+  facts.memory_bytes = number * 1024;
+  return facts;
+}
+
+CpuFacts cpu_facts() { return cpu_facts_from(text_of("/proc/cpuinfo"), text_of("/proc/meminfo")); }
+
+std::string system_name() {
+  std::string name = value_of(text_of("/etc/os-release"), "PRETTY_NAME", '=');
+  utsname kernel{};
+  if (::uname(&kernel) != 0) return name;
+  return fmt::format("{}{}{} {} {}", name, name.empty() ? "" : ", ", kernel.sysname, kernel.release,
+                     kernel.machine);
+}
+
+std::string nvidia_driver_version() {
+  const std::string text = text_of("/proc/driver/nvidia/version");
+  // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.161.07  Sat Feb 17 ..."
+  const std::size_t at = text.find("Kernel Module");
+  if (at == std::string::npos) return text.empty() ? "" : "unknown";
+  const std::size_t begin = text.find_first_of("0123456789", at);
+  if (begin == std::string::npos) return "unknown";
+  return text.substr(begin, text.find_first_not_of("0123456789.", begin) - begin);
+}
+
+}  // namespace ringside::cli

@@ -1,0 +1,130 @@
+// Body of program.h.
+#include "cli/program.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <new>
+#include <string_view>
+#include <system_error>
+
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/json.h"
+#include "cli/terminal.h"
+#include "ringside/error.h"
+#include "ringside/version.h"
+
+namespace ringside::cli {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kInterrupted = 130;  // 128 + SIGINT, as shells report it
+
+extern "C" void stop_at_interrupt(int) {
+  if (::isatty(STDERR_FILENO) == 1) {
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, "\n", 1);
+  }
+  ::_exit(kInterrupted);
+}
+
+// At once, from any state: files appear only when they are whole (core/files.h).
+void stop_quickly_at_interrupt() {
+  struct sigaction action {};
+  action.sa_handler = stop_at_interrupt;
+  ::sigemptyset(&action.sa_mask);
+  ::sigaction(SIGINT, &action, nullptr);
+}
+
+int dispatch(const std::vector<std::string>& words) {
+  const bool color = use_color(STDOUT_FILENO, "auto");
+  if (words.empty()) {
+    throw Error(ErrorKind::kInvalidArgument, "no command is given",
+                "'ringside --help' lists the commands; 'ringside demo' is a good start");
+  }
+  const std::string& first = words.front();
+  if (first == "--help" || first == "-h" || (first == "help" && words.size() == 1)) {
+    write_to(STDOUT_FILENO, program_help(color));
+    return 0;
+  }
+  if (first == "help") {
+    write_to(STDOUT_FILENO, command_help(find_command(words[1]), color));
+    return 0;
+  }
+  if (first == "--version" || first == "-V") {
+    write_to(STDOUT_FILENO, fmt::format("ringside {}\n", kVersion));
+    return 0;
+  }
+  if (first.starts_with('-')) {
+    throw Error(ErrorKind::kInvalidArgument, fmt::format("unknown option {}", first),
+                "options come after a command: ringside COMMAND --OPTION");
+  }
+  const Command& command = find_command(first);
+  const std::vector<std::string> rest(words.begin() + 1, words.end());
+  if (std::find(rest.begin(), rest.end(), "--help") != rest.end() ||
+      std::find(rest.begin(), rest.end(), "-h") != rest.end()) {
+    write_to(STDOUT_FILENO, command_help(command, color));
+    return 0;
+  }
+  const Arguments arguments = parse_arguments(command, rest);
+  Terminal terminal(arguments);
+  return command.run(arguments, terminal);
+}
+
+// On standard error for people; with --json on standard output too, as a document.
+int report(const Error& error, bool json) {
+  const int status = error.exit_status();
+  const bool color = use_color(STDERR_FILENO, "auto");
+  std::string text =
+      fmt::format("ringside: {} {}\n", paint("error:", Style::kBad, color), error.what());
+  if (!error.hint().empty()) {
+    text += fmt::format("{} {}\n", paint("hint:", Style::kBold, color), error.hint());
+  }
+  try {
+    write_to(STDERR_FILENO, text);
+    if (json) write_to(STDOUT_FILENO, error_document(error, status));
+  } catch (const std::exception&) {
+    return kFailed;  // nobody listens any more
+  }
+  return status;
+}
+
+Error translate(const std::exception& exception) {
+  if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) {
+    return Error(ErrorKind::kOutOfMemory, "this machine has not enough memory for that",
+                 "try fewer devices, a smaller model or smaller batches");
+  }
+  if (dynamic_cast<const std::length_error*>(&exception) != nullptr) {
+    return Error(ErrorKind::kOutOfMemory, "that is more than this machine can address",
+                 "try fewer devices, a smaller model or smaller batches");
+  }
+  if (const auto* system = dynamic_cast<const std::system_error*>(&exception)) {
+    return Error(ErrorKind::kIo, fmt::format("the system refused: {}", system->code().message()),
+                 "fewer devices need fewer threads and less memory");
+  }
+  return Error(ErrorKind::kDevice, fmt::format("internal error: {}", exception.what()),
+               "this is a fault of Ringside: please report it with the command you gave");
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& words) {
+  stop_quickly_at_interrupt();
+  const bool json = std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return word == "--json" || word == "--json=true";
+  });
+  try {
+    return dispatch(words);
+  } catch (const OutputClosed&) {
+    return kFailed;
+  } catch (const Error& error) {
+    return report(error, json);
+  } catch (const std::exception& exception) {
+    return report(translate(exception), json);
+  }
+}
+
+}  // namespace ringside::cli

@@ -1,0 +1,221 @@
+// ringside run: trains as a scenario says, and writes what is asked for.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <exception>
+#include <filesystem>
+
+#include "cli/commands.h"
+#include "cli/pictures.h"
+#include "cli/run_report.h"
+#include "cli/terminal.h"
+#include "core/files.h"
+#include "ringside/error.h"
+#include "ringside/trace.h"
+#include "scenario/options.h"
+
+namespace ringside::cli {
+namespace {
+
+std::vector<Option> options() {
+  std::vector<Option> result{{"config", "FILE",
+                              "a scenario file (docs/scenario.md); options given here override it",
+                              "What to run", "FILE"}};
+  for (const ScenarioOption& option : scenario_options()) {
+    result.push_back({option.name, option.value, option.help, option.heading, option.choices});
+  }
+  return result;
+}
+
+// Runs `body`; its errors name the option as it was typed.
+template <typename Body>
+void as_option(Body body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    throw error.with_prefix("--");
+  }
+}
+
+RunRequest request_of(const Arguments& arguments) {
+  RunRequest request;
+  if (arguments.has("config")) read_scenario_file(arguments.value("config"), request);
+  // Of the two that exclude each other, the one given here overrides the file's.
+  if (arguments.has("steps")) request.scenario.epochs.reset();
+  if (arguments.has("epochs")) request.scenario.steps.reset();
+
+  std::vector<const ScenarioOption*> given;
+  for (const auto& [name, value] : arguments.options) {
+    const ScenarioOption* option = find_scenario_option(name);
+    if (option == nullptr) continue;
+    as_option([&, &text = value] { set_option(request, *option, text); });
+    given.push_back(option);
+  }
+  for (const ScenarioOption* option : given) {
+    as_option([&] { check_option(request.scenario, *option); });
+  }
+  complete_request(request);
+  return request;
+}
+
+// Before a long run: a place that cannot be written would lose its results.
+void check_places(const RunRequest& request) {
+  if (!request.out.empty()) {
+    make_directory(request.out);
+    if (::access(request.out.c_str(), W_OK) != 0) {
+      throw Error(ErrorKind::kIo, fmt::format("cannot write to the directory {}", request.out),
+                  "choose a directory you may write to");
+    }
+  }
+  if (request.trace.empty()) return;
+  std::error_code ignored;
+  const std::filesystem::path folder = std::filesystem::path(request.trace).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder, ignored)) {
+    throw Error(
+        ErrorKind::kIo,
+        fmt::format("cannot write {}: there is no directory {}", request.trace, folder.string()),
+        "make the directory first");
+  }
+}
+
+// What a run's observers write. They are called on the ranks' threads: an error of theirs (a full
+// disk) ends the run, and is kept here because the world would report it as a rank's.
+class RunNarrator {
+ public:
+  RunNarrator(const Scenario& scenario, Terminal& terminal)
+      : scenario_(scenario), terminal_(terminal) {}
+
+  // Only rank 0's process hears of steps and epochs, so that only one speaks.
+  RunObserver observer() {
+    RunObserver observer;
+    observer.step = [this](int step, int total, double loss) {
+      keep_error([&] {
+        terminal_.progress(fmt::format("step {} of {}, loss {:.4f}", step, total, loss));
+      });
+    };
+    observer.epoch = [this](const EpochReport& epoch) {
+      keep_error([&] {
+        if (epoch.epoch == 0) terminal_.say(run_heading(scenario_) + epoch_heading());
+        terminal_.say(epoch_line(epoch));
+      });
+    };
+    return observer;
+  }
+
+  /// Throws the observers' own error, if there was one.
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  template <typename Body>
+  void keep_error(Body body) {
+    try {
+      body();
+    } catch (...) {
+      error_ = std::current_exception();
+      throw;
+    }
+  }
+
+  const Scenario& scenario_;
+  Terminal& terminal_;
+  std::exception_ptr error_;
+};
+
+RunReport run_and_narrate(const RunRequest& request, Trace* trace, Terminal& terminal) {
+  TraceOptions trace_options;
+  trace_options.first_step = request.first_step;
+  trace_options.last_step = request.last_step;
+  RunNarrator narrator(request.scenario, terminal);
+  try {
+    RunReport report = run_scenario(request.scenario, trace_options, trace, narrator.observer());
+    terminal.clear_progress();
+    return report;
+  } catch (...) {
+    narrator.rethrow();
+    throw;
+  }
+}
+
+void check_recorded(const RunRequest& request, const Trace& trace, const RunReport& report) {
+  if (!trace.steps().empty()) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("trace-steps {}-{}: the run had {} steps, 0 to {}: none was recorded",
+                          request.first_step, request.last_step, report.steps, report.steps - 1),
+              "choose steps that the run has");
+}
+
+// Writes what --trace and --out ask for; returns the paths, the report's among them.
+std::vector<std::string> write_results(const RunRequest& request, const Trace& trace,
+                                       const RunReport& report, Terminal& terminal) {
+  std::vector<std::string> files;
+  if (!request.trace.empty()) {
+    write_trace(trace, request.trace);
+    files.push_back(request.trace);
+  }
+  if (request.out.empty()) return files;
+  const std::filesystem::path directory(request.out);
+  const auto path = [&](const char* name) { return (directory / name).string(); };
+  terminal.progress("drawing");
+  const std::vector<Picture> pictures = draw_step(trace, trace.steps().back(), "", {});
+  const std::vector<std::string> paths =
+      save_pictures(pictures, request.out, parse_formats(""), terminal);
+  files.insert(files.end(), paths.begin(), paths.end());
+  write_trace(trace, path("trace.json"));
+  files.push_back(path("trace.json"));
+  files.push_back(path("report.json"));
+  write_whole_file(files.back(), run_document(report, files));
+  return files;
+}
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  const RunRequest request = request_of(arguments);
+  check_places(request);
+  const bool records = !request.trace.empty() || !request.out.empty();
+  Trace trace;
+  const RunReport report = run_and_narrate(request, records ? &trace : nullptr, terminal);
+  if (!report.primary) return 0;  // mpi: another process speaks for all
+  std::vector<std::string> files;
+  if (records) {
+    check_recorded(request, trace, report);
+    files = write_results(request, trace, report, terminal);
+  }
+  if (terminal.json()) {
+    terminal.emit(run_document(report, files));
+    return 0;
+  }
+  if (report.epochs.empty()) terminal.say(run_heading(request.scenario));
+  terminal.say(run_summary(report));
+  if (!request.trace.empty()) terminal.print("\nWrote the trace to {}\n", request.trace);
+  if (!request.out.empty()) {
+    terminal.print("\nWrote pictures, trace.json and report.json to {}\n", request.out);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Command run_command() {
+  return {
+      .name = "run",
+      .summary = "train on simulated devices, GPUs or processes",
+      .operands = "",
+      .operand_choices = "",
+      .description =
+          "Trains a model as a scenario says, on simulated devices unless told otherwise, and "
+          "reports loss, accuracy, memory and a checksum of the result. With --trace or --out the "
+          "first steps are recorded, message by message.",
+      .examples =
+          "ringside run                                          # ddp on 4 devices, one epoch\n"
+          "ringside run --strategy dp --epochs 5 --lr 0.2\n"
+          "ringside run --steps 3 --out pictures                 # and draw the last step\n"
+          "ringside run --devices 2 --model lenet --data random:600:1x28x28:10 --steps 5\n"
+          "ringside run --memory 64kB --model mlp:64,512,10      # out of memory, and why\n"
+          "ringside run --config scenarios/slow-rank.toml --json",
+      .options = options,
+      .run = run,
+  };
+}
+
+}  // namespace ringside::cli

@@ -1,0 +1,66 @@
+// The text of a run.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/run_report.h"
+#include "cli/terminal.h"
+#include "ringside/views.h"
+
+namespace ringside::cli {
+namespace {
+
+std::string checksum_text(const RunReport& report) {
+  const std::vector<std::string>& ranks = report.rank_checksums;
+  const bool agree =
+      std::all_of(ranks.begin(), ranks.end(), [&](const auto& c) { return c == ranks.front(); });
+  if (ranks.size() < 2) return fmt::format("checksum of the parameters {}\n", report.checksum);
+  if (agree) {
+    return fmt::format("checksum of the parameters {}, the same on {} ranks\n", report.checksum,
+                       ranks.size());
+  }
+  std::string text = "checksums of the parameters differ:";
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    text += fmt::format(" rank {} {}{}", rank, ranks[rank], rank + 1 < ranks.size() ? "," : "\n");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string run_heading(const Scenario& scenario) {
+  const int devices = scenario.strategy == "single" ? 1 : scenario.devices;
+  std::string text = fmt::format(
+      "{} on {}, {}, {}, batch {}{}, {} lr {}", scenario.strategy,
+      counted(static_cast<std::size_t>(devices), fmt::format("{} device", scenario.backend)),
+      scenario.model, scenario.data, scenario.batch_size,
+      scenario.strategy == "ddp" ? " per rank" : "", scenario.optimizer, scenario.lr);
+  if (scenario.momentum != 0) text += fmt::format(" momentum {}", scenario.momentum);
+  if (scenario.weight_decay != 0) text += fmt::format(" weight decay {}", scenario.weight_decay);
+  if (!scenario.events.empty()) {
+    text += fmt::format(", {}", counted(scenario.events.size(), "event"));
+  }
+  return text + "\n";
+}
+
+std::string epoch_heading() { return "epoch       loss  test loss  test accuracy  seconds\n"; }
+
+std::string epoch_line(const EpochReport& epoch) {
+  return fmt::format("{:>5}  {:>9.5f}  {:>9.5f}  {:>13.4f}  {:>7.3f}\n", epoch.epoch, epoch.loss,
+                     epoch.test_loss, epoch.test_accuracy, epoch.seconds);
+}
+
+std::string run_summary(const RunReport& report) {
+  std::string text = fmt::format("\n{} in {:.3f} s, the first after {:.3f} s; {} parameters, {}\n",
+                                 counted(static_cast<std::size_t>(report.steps), "step"),
+                                 report.seconds, report.first_step_seconds, report.parameters,
+                                 format_bytes(report.parameter_bytes));
+  if (report.epochs.empty() && !report.step_losses.empty()) {
+    text += fmt::format("loss of the last step {:.6f}\n", report.step_losses.back());
+  }
+  text += checksum_text(report);
+  text += "\n" + format_memory(report.memory);
+  return text;
+}
+
+}  // namespace ringside::cli

@@ -1,0 +1,126 @@
+// Bodies of terminal.h.
+#include "cli/terminal.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+
+#include "ringside/error.h"
+
+namespace ringside::cli {
+namespace {
+
+std::string_view environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string checked_color_mode(const Arguments& arguments) {
+  std::string mode = arguments.value("color", "auto");
+  if (mode != "auto" && mode != "always" && mode != "never") {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("--color '{}': must be one of auto always never", mode));
+  }
+  return mode;
+}
+
+constexpr auto kProgressInterval = std::chrono::milliseconds(80);
+
+}  // namespace
+
+void write_to(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EPIPE) throw OutputClosed();
+    if (written < 0) {
+      throw Error(ErrorKind::kIo, fmt::format("cannot write to standard output: {}",
+                                              std::generic_category().message(errno)));
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+bool use_color(int descriptor, std::string_view mode) {
+  if (mode != "auto") return mode == "always";
+  return ::isatty(descriptor) == 1 && environment("NO_COLOR").empty() &&
+         environment("TERM") != "dumb";
+}
+
+std::string counted(std::size_t number, std::string_view noun) {
+  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
+
+std::string paint(std::string_view text, Style style, bool color) {
+  if (!color || style == Style::kPlain) return std::string(text);
+  const char* code = style == Style::kGood      ? "32"
+                     : style == Style::kBad     ? "1;31"
+                     : style == Style::kWarning ? "33"
+                                                : "1";
+  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+}
+
+Terminal::Terminal(const Arguments& arguments)
+    : json_(arguments.flag("json")), quiet_(arguments.flag("quiet")) {
+  const std::string mode = checked_color_mode(arguments);
+  color_ = use_color(STDOUT_FILENO, mode);
+  color_errors_ = use_color(STDERR_FILENO, mode);
+  shows_progress_ = !quiet_ && ::isatty(STDERR_FILENO) == 1 && environment("TERM") != "dumb";
+}
+
+Terminal::~Terminal() {
+  try {
+    clear_progress();
+  } catch (...) {  // standard error is gone: there is nowhere left to say so
+    line_is_dirty_ = false;
+  }
+}
+
+void Terminal::say(std::string_view text) {
+  if (json_ || quiet_) return;
+  emit(text);
+}
+
+void Terminal::emit(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  erase_line();
+  write_to(STDOUT_FILENO, text);
+}
+
+void Terminal::warn(std::string_view text) {
+  if (quiet_) return;
+  const std::lock_guard lock(mutex_);
+  erase_line();
+  write_to(STDERR_FILENO, fmt::format("ringside: {} {}\n",
+                                      paint("warning:", Style::kWarning, color_errors_), text));
+}
+
+void Terminal::progress(std::string_view text) {
+  if (!shows_progress_) return;
+  const std::lock_guard lock(mutex_);
+  const auto now = std::chrono::steady_clock::now();
+  if (line_is_dirty_ && now - last_progress_ < kProgressInterval) return;
+  last_progress_ = now;
+  erase_line();
+  write_to(STDERR_FILENO, text);
+  line_is_dirty_ = true;
+}
+
+void Terminal::clear_progress() {
+  const std::lock_guard lock(mutex_);
+  erase_line();
+}
+
+void Terminal::erase_line() {
+  if (!line_is_dirty_) return;
+  line_is_dirty_ = false;
+  write_to(STDERR_FILENO, "\r\x1b[K");
+}
+
+std::string Terminal::style(std::string_view text, Style style) const {
+  return paint(text, style, color_);
+}
+
+}  // namespace ringside::cli

@@ -1,0 +1,202 @@
+// collective, doctor, demo and completion, from the outside.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/subprocess.h"
+#include "core/files.h"
+#include "ringside/world.h"
+#include "scenario/options.h"
+
+namespace ringside::test {
+namespace {
+
+using nlohmann::json;
+using Words = std::vector<std::string>;
+
+json document_of(const ProcessResult& result) {
+  EXPECT_EQ(result.status, 0) << result.command << "\n" << result.errors;
+  json document = json::parse(result.output, nullptr, false);
+  EXPECT_TRUE(document.is_object()) << result.command << "\n" << result.output;
+  return document;
+}
+
+TEST(Collective, ShowsARingRoundByRound) {
+  const json document = document_of(run_ringside(
+      {"collective", "all-reduce", "--ranks", "2", "--count", "2", "--border", "even", "--json"}));
+  EXPECT_EQ(document["ringside"], "collective");
+  EXPECT_EQ(document["request"]["algorithm"], "ring");
+  EXPECT_EQ(document["executed"], true);
+  const json expected = json::parse(R"([
+    {"after": "input", "ranks": [[10, 11], [20, 21]]},
+    {"after": "round 1", "ranks": [[30, 11], [20, 32]]},
+    {"after": "round 2", "ranks": [[30, 32], [30, 32]]}])");
+  EXPECT_EQ(document["values"], expected) << document["values"];
+  EXPECT_EQ(document["cost"]["messages"], 4);
+  EXPECT_EQ(document["cost"]["bytes"], 16);
+  EXPECT_EQ(document["closed_form"]["bytes_formula"], "2(n-1)S");
+  EXPECT_EQ(document["closed_form"]["bytes"], 16);
+  EXPECT_EQ(document["rounds"][0][0]["from"], 0);
+}
+
+TEST(Collective, EveryOperationAndAlgorithmRunsAndCostsWhatItsFormulaSays) {
+  const std::vector<std::pair<std::string, Words>> kAll = {
+      {"broadcast", {"ring", "star", "tree"}},
+      {"reduce", {"ring", "star", "tree"}},
+      {"all-reduce", {"ring", "star", "tree"}},
+      {"all-gather", {"ring", "star", "tree"}},
+      {"reduce-scatter", {"ring", "star", "tree"}},
+      {"scatter", {"star", "tree"}},
+      {"gather", {"star", "tree"}},
+      {"send", {"auto"}},
+      {"barrier", {"auto"}}};
+  for (const auto& [operation, algorithms] : kAll) {
+    for (const std::string& algorithm : algorithms) {
+      for (const char* ranks : {"2", "5", "8"}) {
+        Words words{"collective", operation,  "--algorithm", algorithm, "--ranks",
+                    ranks,        "--border", "even",        "--json"};
+        if (operation != "barrier") words.insert(words.end(), {"--count", "40"});
+        const json document = document_of(run_ringside(words));
+        SCOPED_TRACE(operation + " " + algorithm + " on " + ranks);
+        EXPECT_EQ(document["executed"], true);
+        EXPECT_EQ(document["closed_form"]["bytes"], document["cost"]["bytes"]);
+        EXPECT_EQ(document["closed_form"]["rounds"], document["cost"]["rounds"]);
+      }
+    }
+  }
+}
+
+TEST(Collective, EveryOpAndDtypeAgreesWithTheDevices) {
+  for (const char* op : {"sum", "avg", "min", "max"}) {
+    for (const char* dtype : {"float32", "float64", "int32", "int64"}) {
+      const ProcessResult result = run_ringside({"collective", "reduce-scatter", "--ranks", "3",
+                                                 "--count", "3", "--op", op, "--dtype", dtype});
+      EXPECT_EQ(result.status, 0) << result.command << result.errors;
+      EXPECT_NE(result.output.find("computed the same values"), std::string::npos);
+    }
+  }
+}
+
+TEST(Collective, EdgesOfSizes) {
+  EXPECT_EQ(run_ringside({"collective", "all-reduce", "--ranks", "1"}).status, 0);
+  EXPECT_EQ(run_ringside({"collective", "all-reduce", "--count", "0"}).status, 0);
+  EXPECT_EQ(run_ringside({"collective", "gather", "--counts", "3,0,0,1"}).status, 0);
+  const ProcessResult large =
+      run_ringside({"collective", "all-reduce", "--count", "100000", "--dtype", "float64"});
+  EXPECT_EQ(large.status, 0) << large.errors;
+  EXPECT_NE(large.output.find("100000 values, norm "), std::string::npos) << large.output;
+  const json huge =
+      document_of(run_ringside({"collective", "all-reduce", "--count", "1000000000000", "--json"}));
+  EXPECT_EQ(huge["executed"], false);
+  EXPECT_EQ(huge["cost"]["bytes"], 24'000'000'000'000);
+}
+
+TEST(Doctor, FindsSomethingOfEverything) {
+  const json document = document_of(run_ringside({"doctor", "--json"}));
+  EXPECT_EQ(document["ringside"], "doctor");
+  std::vector<std::string> names;
+  for (const json& finding : document["findings"]) {
+    names.push_back(finding["name"]);
+    EXPECT_NE(finding["detail"], "") << finding;
+    if (!finding["found"].get<bool>()) {
+      EXPECT_NE(finding["cost"], "") << finding;
+      EXPECT_NE(finding["remedy"], "") << finding;
+    }
+  }
+  for (const char* name :
+       {"Ringside", "System", "CPU", "Linear algebra", "Graphviz library", "Graphviz program",
+        "Font", "MPI", "CUDA and NCCL", "GPUs", "Backend sim"}) {
+    EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
+  }
+}
+
+TEST(Doctor, WorksWhereNothingIsInstalled) {
+  ProcessOptions options;
+  options.environment = {{"PATH", "/nowhere"}};
+  const ProcessResult result = run_ringside({"doctor"}, options);
+  EXPECT_EQ(result.status, 0);
+  EXPECT_NE(result.output.find("missing  Graphviz program  no dot on PATH"), std::string::npos)
+      << result.output;
+}
+
+TEST(Demo, ProvesThatAllThreeAgree) {
+  const ScratchDirectory scratch;
+  const ProcessResult result = run_ringside({"demo", "--out", scratch / "demo", "--json"});
+  const json document = document_of(result);
+  EXPECT_EQ(document["passed"], true) << document["failures"];
+  EXPECT_LT(document["largest_relative_difference"], 1e-4);
+  EXPECT_GT(document["test_accuracy"], 0.9);
+  EXPECT_EQ(document["buckets"], 3);
+  ASSERT_EQ(document["runs"].size(), 3u);
+  EXPECT_TRUE(document["runs"][0]["strategy"] == "single");
+  EXPECT_GE(document["runs"][1]["step"].size(), 4u);
+  EXPECT_GE(document["runs"][2]["step"].size(), 3u);
+  EXPECT_GE(document["files"].size(), 6u);
+  for (const json& path : document["files"]) {
+    EXPECT_TRUE(std::filesystem::exists(path.get<std::string>())) << path;
+  }
+}
+
+TEST(Demo, WhatItSuggestsNextWorks) {
+  const ScratchDirectory scratch;
+  ProcessOptions options;
+  options.directory = scratch.path();
+  const ProcessResult demo = run_ringside({"demo"}, options);
+  ASSERT_EQ(demo.status, 0) << demo.errors;
+  std::size_t tried = 0;
+  std::size_t at = demo.output.find("Try next:");
+  ASSERT_NE(at, std::string::npos) << demo.output;
+  while ((at = demo.output.find("\n  ringside ", at)) != std::string::npos) {
+    const std::size_t end = demo.output.find('\n', at + 1);
+    const std::string line = demo.output.substr(at + 12, end - at - 12);
+    const ProcessResult next = run_process({"/bin/sh", "-c", RINGSIDE_PROGRAM " " + line}, options);
+    EXPECT_EQ(next.status, 0) << line << "\n" << next.errors;
+    ++tried;
+    at = end - 1;
+  }
+  EXPECT_EQ(tried, 3u);
+}
+
+TEST(Completion, KnowsEveryCommandAndOption) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const ProcessResult result = run_ringside({"completion", shell});
+    EXPECT_EQ(result.status, 0);
+    for (const cli::Command& command : cli::commands()) {
+      EXPECT_NE(result.output.find(command.name), std::string::npos) << shell << command.name;
+      for (const cli::Option& option : cli::all_options(command)) {
+        EXPECT_NE(result.output.find(option.name), std::string::npos) << shell << option.name;
+      }
+    }
+  }
+}
+
+TEST(Completion, BashCompletesCommandsOptionsAndValues) {
+  const auto completed = [](const std::string& words, int position) {
+    const std::string script = "source <(" RINGSIDE_PROGRAM " completion bash); COMP_WORDS=(" +
+                               words + "); COMP_CWORD=" + std::to_string(position) +
+                               "; _ringside; echo \"${COMPREPLY[*]}\"";
+    return run_process({"/bin/bash", "-c", script}, {}).output;
+  };
+  EXPECT_EQ(completed("ringside dem", 1), "demo\n");
+  EXPECT_EQ(completed("ringside run --bat", 2), "--batch-size\n");
+  EXPECT_EQ(completed("ringside run --strategy d", 3), "dp ddp\n");
+  EXPECT_EQ(completed("ringside collective all-", 2), "all-reduce all-gather\n");
+  EXPECT_EQ(completed("ringside run --lr ''", 3), "\n");
+  EXPECT_EQ(completed("ringside completion ba", 2), "bash\n");
+}
+
+TEST(Options, TheTableKnowsTheBackends) {
+  const std::string choices = " " + std::string(find_scenario_option("backend")->choices) + " ";
+  for (const Backend& backend : backends()) {
+    EXPECT_NE(choices.find(" " + std::string(backend.name) + " "), std::string::npos)
+        << backend.name;
+  }
+}
+
+}  // namespace
+}  // namespace ringside::test

@@ -1,0 +1,37 @@
+// What the doctor reads from the system's files, and the programs it runs.
+
+#include "cli/machine_facts.h"
+
+#include <gtest/gtest.h>
+
+namespace ringside::cli {
+namespace {
+
+TEST(MachineFacts, ReadsX86AndArm) {
+  const CpuFacts x86 = cpu_facts_from(
+      "processor\t: 0\nmodel name\t: Fast CPU @ 3GHz\nflags\t\t: fpu avx avx2 avx512f\n",
+      "MemTotal:       16384 kB\nMemFree: 1 kB\n");
+  EXPECT_EQ(x86.model, "Fast CPU @ 3GHz");
+  EXPECT_EQ(x86.simd, (std::vector<std::string>{"avx", "avx2", "avx512f"}));
+  EXPECT_EQ(x86.memory_bytes, 16384u * 1024);
+  EXPECT_GE(x86.cores, 1);
+  const CpuFacts arm = cpu_facts_from("Features : fp asimd sve\n", "");
+  EXPECT_EQ(arm.model, "unknown");
+  EXPECT_EQ(arm.simd, (std::vector<std::string>{"asimd", "sve"}));
+  EXPECT_EQ(arm.memory_bytes, 0u);
+}
+
+TEST(MachineFacts, RunsToolsWithALimit) {
+  EXPECT_EQ(output_of({"echo", "hello"}), "hello\n");
+  EXPECT_EQ(output_of({"false"}), std::nullopt);
+  EXPECT_EQ(output_of({"no-such-program-anywhere"}), std::nullopt);
+  EXPECT_EQ(output_of({"sleep", "30"}), std::nullopt) << "is ended after two seconds";
+}
+
+TEST(MachineFacts, FindsProgramsOnThePath) {
+  EXPECT_NE(find_program("sh"), "");
+  EXPECT_EQ(find_program("no-such-program-anywhere"), "");
+}
+
+}  // namespace
+}  // namespace ringside::cli

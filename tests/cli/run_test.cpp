@@ -1,0 +1,233 @@
+// ringside run and draw, from the outside: results, files, documents, and what goes wrong.
+
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/subprocess.h"
+#include "core/files.h"
+
+namespace ringside::test {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+json document_of(const ProcessResult& result) {
+  json document = json::parse(result.output, nullptr, false);
+  EXPECT_TRUE(document.is_object()) << result.command << "\n" << result.output << result.errors;
+  return document;
+}
+
+void expect_keys(const json& document, const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) EXPECT_TRUE(document.contains(key)) << key;
+}
+
+const std::vector<std::string> kShortRun = {"run", "--steps", "3", "--batch-size", "16"};
+
+std::vector<std::string> with(std::vector<std::string> words,
+                              const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+TEST(Run, TheDocumentHasWhatIsPromised) {
+  const ProcessResult result = run_ringside(with(kShortRun, {"--json"}));
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_EQ(result.errors, "");
+  const json document = document_of(result);
+  EXPECT_EQ(document["ringside"], "run");
+  EXPECT_EQ(document["version"], 1);
+  expect_keys(document, {"program", "scenario", "steps", "epochs", "step_losses", "parameters",
+                         "parameter_bytes", "checksum", "rank_checksums", "memory",
+                         "first_step_seconds", "seconds", "files"});
+  EXPECT_EQ(document["steps"], 3);
+  EXPECT_EQ(document["step_losses"].size(), 3u);
+  EXPECT_EQ(document["scenario"]["strategy"], "ddp");
+  EXPECT_EQ(document["rank_checksums"].size(), 4u);
+  for (const json& checksum : document["rank_checksums"]) {
+    EXPECT_EQ(checksum, document["rank_checksums"][0]);
+  }
+  EXPECT_EQ(document["memory"].size(), 4u);
+  EXPECT_EQ(document["files"], json::array());
+}
+
+TEST(Run, StrategiesAgreeAndRunsRepeat) {
+  const auto losses = [](const std::vector<std::string>& words) {
+    const ProcessResult result = run_ringside(with(words, {"--steps", "3", "--json"}));
+    EXPECT_EQ(result.status, 0) << result.command << result.errors;
+    return document_of(result)["step_losses"].get<std::vector<double>>();
+  };
+  const auto single = losses({"run", "--strategy", "single", "--batch-size", "64"});
+  const auto dp = losses({"run", "--strategy", "dp", "--batch-size", "64"});
+  const auto ddp = losses({"run", "--strategy", "ddp", "--batch-size", "16"});
+  EXPECT_EQ(ddp, losses({"run", "--strategy", "ddp", "--batch-size", "16"}));
+  ASSERT_EQ(single.size(), 3u);
+  for (std::size_t i = 0; i < single.size(); ++i) {
+    EXPECT_NEAR(dp[i], single[i], 1e-4 * single[i]);
+    EXPECT_NEAR(ddp[i], single[i], 1e-4 * single[i]);
+  }
+}
+
+TEST(Run, QuietSaysNothingAndTextSaysWhatHappened) {
+  const ProcessResult quiet = run_ringside(with(kShortRun, {"--quiet"}));
+  EXPECT_EQ(quiet.status, 0);
+  EXPECT_EQ(quiet.output + quiet.errors, "");
+  const ProcessResult text = run_ringside(kShortRun);
+  EXPECT_TRUE(text.output.starts_with("ddp on 4 sim devices, mlp:64,32,10, digits")) << text.output;
+  EXPECT_NE(text.output.find("3 steps in "), std::string::npos) << text.output;
+  EXPECT_NE(text.output.find("the same on 4 ranks"), std::string::npos) << text.output;
+}
+
+TEST(Run, WritesTraceReportAndPictures) {
+  const ScratchDirectory scratch;
+  const ProcessResult result = run_ringside(
+      with(kShortRun, {"--trace", scratch / "own.json", "--out", scratch / "out", "--json"}));
+  ASSERT_EQ(result.status, 0) << result.errors;
+  const std::vector<std::string> files = scratch.files();
+  EXPECT_EQ(files.front(), "out/report.json");
+  EXPECT_TRUE(fs::exists(scratch / "own.json"));
+  EXPECT_TRUE(fs::exists(scratch / "out/trace.json"));
+  EXPECT_GE(files.size(), 6u);
+  const json report = json::parse(read_whole_file(scratch / "out/report.json"));
+  EXPECT_EQ(report["checksum"], document_of(result)["checksum"]);
+  for (const json& file : report["files"]) EXPECT_TRUE(fs::exists(file.get<std::string>())) << file;
+
+  const ProcessResult drawn =
+      run_ringside({"draw", "--trace", scratch / "own.json", "--out", scratch / "dot", "--step",
+                    "1", "--format", "dot", "--theme", "dark", "--json"});
+  ASSERT_EQ(drawn.status, 0) << drawn.errors;
+  const json document = document_of(drawn);
+  EXPECT_EQ(document["ringside"], "draw");
+  expect_keys(document, {"strategy", "devices", "step", "pictures", "files"});
+  EXPECT_EQ(document["step"], 1);
+  EXPECT_GE(document["files"].size(), 2u);
+  bool timeline = false;
+  for (const json& picture : document["pictures"]) {
+    expect_keys(picture, {"name", "title", "caption"});
+    timeline = timeline || picture["name"].get<std::string>().find("timeline") != std::string::npos;
+  }
+  EXPECT_TRUE(timeline) << "ddp has a picture of its timeline";
+
+  const ProcessResult no_step = run_ringside(
+      {"draw", "--trace", scratch / "own.json", "--out", scratch / "dot", "--step", "7"});
+  EXPECT_EQ(no_step.status, 2);
+  const ProcessResult no_phase = run_ringside(
+      {"draw", "--trace", scratch / "own.json", "--out", scratch / "dot", "--phase", "lunch"});
+  EXPECT_EQ(no_phase.status, 2);
+}
+
+TEST(Run, StepsThatTheRunDoesNotHaveCannotBeRecorded) {
+  const ScratchDirectory scratch;
+  const ProcessResult result =
+      run_ringside(with(kShortRun, {"--trace", scratch / "t.json", "--trace-steps", "50-60"}));
+  EXPECT_EQ(result.status, 2);
+  EXPECT_NE(result.errors.find("trace-steps 50-60: the run had 3 steps"), std::string::npos)
+      << result.errors;
+}
+
+TEST(Run, AFullDiskIsAnError) {
+  const ProcessResult trace = run_ringside(with(kShortRun, {"--trace", "/dev/full"}));
+  EXPECT_EQ(trace.status, 1);
+  EXPECT_NE(trace.errors.find("No space left on device"), std::string::npos) << trace.errors;
+  for (const std::vector<std::string>& words : {with(kShortRun, {}),
+                                                with(kShortRun, {"--json"}),
+                                                {"--help"},
+                                                {"--version"},
+                                                {"doctor", "--json"},
+                                                {"completion", "bash"},
+                                                {"run", "--help"}}) {
+    const ProcessResult result =
+        run_ringside(words, {.environment = {}, .directory = "", .standard_output = "/dev/full"});
+    EXPECT_EQ(result.status, 1) << result.command;
+    EXPECT_EQ(result.errors,
+              "ringside: error: cannot write to standard output: No space left on device\n")
+        << result.command;
+  }
+}
+
+TEST(Run, AClosedPipeEndsItQuietly) {
+  ProcessOptions options;
+  options.close_output = true;
+  const ProcessResult result = run_ringside({"run", "--epochs", "3"}, options);
+  EXPECT_EQ(result.status, 128 + SIGPIPE);
+  EXPECT_EQ(result.errors, "");
+}
+
+TEST(Run, AnInterruptEndsItAtOnceAndLeavesNothingHalf) {
+  const ScratchDirectory scratch;
+  ProcessOptions options;
+  options.signal = SIGINT;
+  options.signal_after = std::chrono::milliseconds(300);
+  const ProcessResult result =
+      run_ringside({"run", "--epochs", "100000", "--trace", scratch / "t.json"}, options);
+  EXPECT_EQ(result.status, 130);
+  EXPECT_LT(result.seconds, 5);
+  EXPECT_EQ(scratch.files(), std::vector<std::string>());
+}
+
+TEST(Run, SaysWhatIsWrongWithData) {
+  const ScratchDirectory scratch;
+  fs::create_directories(scratch / "mnist");
+  const auto run_on = [&](const std::string& data) {
+    const ProcessResult result = run_ringside({"run", "--data", data, "--steps", "1"});
+    EXPECT_FALSE(result.timed_out);
+    EXPECT_TRUE(result.errors.starts_with("ringside: error: ")) << result.errors;
+    return result;
+  };
+  EXPECT_EQ(run_on("mnist:/nowhere").status, 2);
+  EXPECT_EQ(run_on("mnist:" + scratch.path() + "/mnist").status, 2);
+  EXPECT_EQ(run_on("digitz").status, 2);
+  EXPECT_EQ(run_on("random:0:64:10").status, 2);
+  EXPECT_EQ(run_on("random:10:64").status, 2);
+
+  // A gzip file cut in the middle.
+  const std::string name = scratch / "mnist/train-images-idx3-ubyte.gz";
+  gzFile file = gzopen(name.c_str(), "wb");
+  const std::string bytes(50'000, '\7');
+  gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
+  gzclose(file);
+  fs::resize_file(name, fs::file_size(name) / 2);
+  const ProcessResult truncated = run_on("mnist:" + scratch.path() + "/mnist");
+  EXPECT_EQ(truncated.status, 2);
+  EXPECT_NE(truncated.errors.find("train-images"), std::string::npos) << truncated.errors;
+
+  // A model that does not fit the data.
+  const ProcessResult shape = run_ringside({"run", "--model", "mlp:65,10", "--steps", "1"});
+  EXPECT_EQ(shape.status, 2);
+  EXPECT_NE(shape.errors.find("65"), std::string::npos) << shape.errors;
+  const ProcessResult model = run_ringside({"run", "--model", "transformer", "--steps", "1"});
+  EXPECT_EQ(model.status, 2);
+}
+
+TEST(Run, SaysWhatIsWrongWithATrace) {
+  const ScratchDirectory scratch;
+  write_whole_file(scratch / "bad.json", "{\"ringside\": \"trace\"");
+  const ProcessResult result =
+      run_ringside({"draw", "--trace", scratch / "bad.json", "--out", scratch / "x"});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_NE(result.errors.find("bad.json"), std::string::npos) << result.errors;
+  EXPECT_EQ(scratch.files(), std::vector<std::string>{"bad.json"});
+}
+
+TEST(Run, TrainingThatDivergesIsAnError) {
+  const ProcessResult result =
+      run_ringside({"run", "--strategy", "single", "--lr", "1e9", "--epochs", "2"});
+  EXPECT_EQ(result.status, 1) << result.output;
+  EXPECT_NE(result.errors.find("ringside: error: "), std::string::npos);
+}
+
+TEST(Run, OutOfMemoryIsAnErrorWithNumbers) {
+  const ProcessResult result = run_ringside(with(kShortRun, {"--memory", "4kB"}));
+  EXPECT_EQ(result.status, 1);
+  EXPECT_NE(result.errors.find("out of memory"), std::string::npos) << result.errors;
+}
+
+}  // namespace
+}  // namespace ringside::test

@@ -1,0 +1,67 @@
+// The scenario files of the repository run, or fail as they say.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "cli/subprocess.h"
+
+namespace ringside::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Expected {
+  int status;
+  std::string message;  ///< part of standard error
+};
+
+// A file that is not listed here must run well.
+const std::map<std::string, Expected>& failing() {
+  static const std::map<std::string, Expected> kFailing = {
+      {"rank-stops.toml", {1, "rank 3"}},
+      {"other-collective.toml", {1, "broadcast"}},
+      {"out-of-memory.toml", {1, "out of memory"}},
+  };
+  return kFailing;
+}
+
+TEST(Scenarios, EveryFileDoesWhatItSays) {
+  std::size_t tried = 0;
+  for (const auto& entry :
+       fs::directory_iterator(std::string(RINGSIDE_TEST_DATA_DIR) + "/../scenarios")) {
+    if (entry.path().extension() != ".toml") continue;
+    ++tried;
+    const ProcessResult result = run_ringside({"run", "--config", entry.path().string()});
+    SCOPED_TRACE(result.command + "\n" + result.output + result.errors);
+    EXPECT_FALSE(result.timed_out);
+    const auto found = failing().find(entry.path().filename().string());
+    if (found == failing().end()) {
+      EXPECT_EQ(result.status, 0);
+      EXPECT_EQ(result.errors, "");
+      continue;
+    }
+    EXPECT_EQ(result.status, found->second.status);
+    EXPECT_NE(result.errors.find(found->second.message), std::string::npos);
+  }
+  EXPECT_GE(tried, failing().size() + 2);
+}
+
+TEST(Scenarios, TheCommandLineOverridesTheFile) {
+  const std::string file =
+      std::string(RINGSIDE_TEST_DATA_DIR) + "/../scenarios/dp-four-devices.toml";
+  const ProcessResult result =
+      run_ringside({"run", "--config", file, "--steps", "2", "--devices", "2"});
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_TRUE(result.output.find("dp on 2 sim devices") != std::string::npos) << result.output;
+  EXPECT_NE(result.output.find("\n2 steps in"), std::string::npos) << result.output;
+  const ProcessResult epochs = run_ringside({"run", "--config", file, "--epochs", "1"});
+  EXPECT_EQ(epochs.status, 0) << epochs.errors;
+  EXPECT_NE(epochs.output.find("\n24 steps in"), std::string::npos) << epochs.output;
+}
+
+}  // namespace
+}  // namespace ringside::test

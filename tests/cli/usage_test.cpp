@@ -1,0 +1,201 @@
+// Wrong use and bad input: exit status 2 (or 1), one clear message, a hint; with --json a document.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/subprocess.h"
+
+namespace ringside::test {
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct BadUse {
+  Words arguments;
+  int status;
+  std::string message;  ///< what standard error must begin with after "ringside: error: "
+  std::string hint;     ///< what the hint must contain; empty = not looked at
+};
+
+const std::vector<BadUse>& bad_uses() {
+  static const std::vector<BadUse> kCases = {
+      // commands
+      {{}, 2, "no command is given", "ringside --help"},
+      {{"rnu"}, 2, "unknown command 'rnu'", "did you mean run?"},
+      {{"zzzzzz"}, 2, "unknown command 'zzzzzz'", "the commands are run,"},
+      {{""}, 2, "unknown command ''", ""},
+      {{"--quiet"}, 2, "unknown option --quiet", "after a command"},
+      {{"help", "drwa"}, 2, "unknown command 'drwa'", "did you mean draw?"},
+      // options in general
+      {{"run", "--batchsize", "3"}, 2, "unknown option --batchsize", "did you mean --batch-size?"},
+      {{"run", "--zzz"}, 2, "unknown option --zzz", "'ringside run --help'"},
+      {{"run", "--device", "3"}, 2, "unknown option --device", "did you mean --devices?"},
+      {{"run", "-x"}, 2, "unknown option -x", ""},
+      {{"run", "digits"}, 2, "'digits': run takes options only", ""},
+      {{"run", "--lr"}, 2, "--lr: needs a value", ""},
+      {{"run", "--lr", "--seed", "1"}, 2, "--lr: needs a value", ""},
+      {{"run", "--lr", "1", "--lr", "2"}, 2, "--lr: given more than once (1 and 2)", ""},
+      {{"run", "--quiet", "--quiet"}, 2, "--quiet: given more than once", ""},
+      {{"run", "--nesterov=maybe"}, 2, "--nesterov 'maybe': must be true or false", ""},
+      {{"run", "--color", "blue"}, 2, "--color 'blue': must be one of auto always never", ""},
+      {{"doctor", "now"}, 2, "'now': doctor takes options only", ""},
+      // values
+      {{"run", "--devices", "0"}, 2, "--devices 0: must be at least 1", ""},
+      {{"run", "--devices", "-4"}, 2, "--devices -4: must be at least 1", ""},
+      {{"run", "--devices", "1000000"}, 2, "--devices 1000000: must be at most 1024: each", ""},
+      {{"run", "--devices", "4x"}, 2, "--devices '4x': is not a whole number", ""},
+      {{"run", "--devices="}, 2, "--devices", ""},
+      {{"run", "--devices", ""}, 2, "--devices", ""},
+      {{"run", "--devices", "99999999999999999999"},
+       2,
+       "--devices '99999999999999999999': does not fit",
+       ""},
+      {{"run", "--batch-size", "0"}, 2, "--batch-size 0: must be at least 1", ""},
+      {{"run", "--lr", "fast"}, 2, "--lr 'fast': is not a number", ""},
+      {{"run", "--lr", "-1"}, 2, "--lr -1: must be 0 or more", ""},
+      {{"run", "--lr", "nan"}, 2, "--lr 'nan': must be a finite number", ""},
+      {{"run", "--seed", "-1"}, 2, "--seed '-1': is not a whole number of 0 or more", ""},
+      {{"run", "--memory", "64XB"}, 2, "--memory '64XB': 'XB' is not a unit of bytes", "KiB"},
+      {{"run", "--dtype", "int32"}, 2, "--dtype 'int32': must be one of float32 float64", ""},
+      {{"run", "--dtype", "half"}, 2, "--dtype 'half': must be one of", ""},
+      {{"run", "--strategy", "zero"}, 2, "--strategy 'zero': must be one of single dp ddp", ""},
+      {{"run", "--algorithm", "hypercube"}, 2, "--algorithm 'hypercube': must be one of", ""},
+      {{"run", "--epochs", "1", "--steps", "1"},
+       2,
+       "epochs 1 and steps 1: only one may be given",
+       ""},
+      {{"run", "--nesterov"}, 2, "nesterov: needs a momentum", "--momentum"},
+      {{"run", "--strategy", "dp", "--bucket-cap-mb", "1"},
+       2,
+       "--bucket-cap-mb: has no meaning for strategy dp, only for ddp",
+       ""},
+      {{"run", "--device-ids", "0"}, 2, "--device-ids: has no meaning for strategy ddp", ""},
+      {{"run", "--strategy", "single", "--devices", "2"},
+       2,
+       "devices 2: strategy single trains on one",
+       ""},
+      {{"run", "--strategy", "dp", "--device-ids", "0,9"},
+       2,
+       "device-ids 9: there are 4 devices",
+       ""},
+      {{"run", "--strategy", "dp", "--chunk-sizes", "1,2"},
+       2,
+       "chunk-sizes 1,2: 3 rows in all",
+       ""},
+      {{"run", "--trace-steps", "2-1", "--trace", "t"}, 2, "--trace-steps 2-1: the last step", ""},
+      {{"run", "--trace-steps", "0-1"}, 2, "trace-steps: nothing is recorded", "--trace FILE"},
+      // files
+      {{"run", "--config", "/nowhere/s.toml"}, 2, "cannot read /nowhere/s.toml: No such file", ""},
+      {{"run", "--config", "/"}, 2, "cannot read /: Is a directory", ""},
+      {{"run", "--trace", "/nowhere/t.json"},
+       1,
+       "cannot write /nowhere/t.json: there is no directory",
+       ""},
+      {{"run", "--out", "/dev/null/x"}, 1, "cannot make the directory /dev/null/x", ""},
+      {{"draw", "--trace", "/nowhere/t.json", "--out", "x"}, 2, "cannot read /nowhere/t.json", ""},
+      {{"draw", "--out", "x"}, 2, "draw: --trace FILE is needed", ""},
+      {{"draw", "--trace", "t.json"}, 2, "draw: --out DIR is needed", ""},
+      {{"draw", "--trace", "t", "--out", "x", "--format", "jpg"},
+       2,
+       "--format 'jpg': 'jpg' must be one of dot svg png",
+       ""},
+      // collective
+      {{"collective"}, 2, "collective: no operation is given", ""},
+      {{"collective", "all-redcue"}, 2, "operation 'all-redcue'", "did you mean all-reduce?"},
+      {{"collective", "broadcast", "scatter"}, 2, "'scatter': only one OPERATION may be given", ""},
+      {{"collective", "all-reduce", "--ranks", "0"}, 2, "--ranks 0: must be at least 1", ""},
+      {{"collective", "all-reduce", "--ranks", "1000000"},
+       2,
+       "--ranks 1000000: must be at most 1024",
+       ""},
+      {{"collective", "all-reduce", "--root", "1"}, 2, "--root: all-reduce has none", ""},
+      {{"collective", "broadcast", "--root", "4"}, 2, "--root 4: must be at most 3", ""},
+      {{"collective", "broadcast", "--op", "sum"}, 2, "--op: broadcast has none", ""},
+      {{"collective", "all-reduce", "--op", "median"}, 2, "reduce op 'median'", ""},
+      {{"collective", "gather", "--algorithm", "ring"},
+       2,
+       "gather: algorithm ring: must be one of star, tree",
+       ""},
+      {{"collective", "gather", "--counts", "1,2"}, 2, "--counts 1,2: 2 counts for 4 ranks", ""},
+      {{"collective", "gather", "--counts", "1,2,3,-4"}, 2, "--counts -4: must be at least 0", ""},
+      {{"collective", "all-reduce", "--count", "9999999999999"},
+       2,
+       "--count 9999999999999: must be at most",
+       ""},
+      {{"collective", "send", "--peer", "0"}, 2, "--peer 0: a rank cannot send to itself", ""},
+      // completion
+      {{"completion"}, 2, "completion: no shell is given", ""},
+      {{"completion", "bahs"}, 2, "completion: shell 'bahs'", "did you mean bash?"},
+  };
+  return kCases;
+}
+
+TEST(Usage, BadUseIsToldInOneLineWithAHint) {
+  for (const BadUse& use : bad_uses()) {
+    const ProcessResult result = run_ringside(use.arguments);
+    SCOPED_TRACE(result.command + "\n" + result.errors);
+    EXPECT_EQ(result.status, use.status);
+    EXPECT_EQ(result.output, "");
+    EXPECT_TRUE(result.errors.starts_with("ringside: error: " + use.message));
+    if (!use.hint.empty()) {
+      const std::size_t at = result.errors.find("\nhint: ");
+      ASSERT_NE(at, std::string::npos);
+      EXPECT_NE(result.errors.find(use.hint, at), std::string::npos);
+    }
+  }
+}
+
+TEST(Usage, WithJsonTheErrorIsADocumentToo) {
+  for (const BadUse& use : bad_uses()) {
+    if (use.arguments.empty()) continue;
+    Words arguments = use.arguments;
+    arguments.emplace_back("--json");
+    const ProcessResult result = run_ringside(arguments);
+    SCOPED_TRACE(result.command + "\n" + result.output + result.errors);
+    EXPECT_EQ(result.status, use.status);
+    const auto document = nlohmann::json::parse(result.output, nullptr, false);
+    ASSERT_TRUE(document.is_object());
+    EXPECT_EQ(document["ringside"], "error");
+    EXPECT_EQ(document["version"], 1);
+    EXPECT_EQ(document["exit_status"], use.status);
+    EXPECT_TRUE(document["message"].is_string());
+    EXPECT_TRUE(document["hint"].is_string());
+    EXPECT_TRUE(document["kind"].is_string());
+  }
+}
+
+TEST(Usage, HelpAndVersion) {
+  for (const Words& words : {Words{"--help"}, Words{"-h"}, Words{"help"}}) {
+    const ProcessResult result = run_ringside(words);
+    EXPECT_EQ(result.status, 0);
+    EXPECT_NE(result.output.find("Commands:\n  run "), std::string::npos) << result.output;
+    EXPECT_EQ(result.errors, "");
+  }
+  for (const char* command : {"run", "draw", "collective", "demo", "doctor", "completion"}) {
+    const ProcessResult result = run_ringside({command, "--help"});
+    EXPECT_EQ(result.status, 0);
+    EXPECT_TRUE(result.output.starts_with("Usage: ringside " + std::string(command)));
+    EXPECT_NE(result.output.find("\nExamples:\n  "), std::string::npos) << result.output;
+    EXPECT_NE(result.output.find("--json"), std::string::npos);
+    EXPECT_EQ(run_ringside({"help", command}).output, result.output);
+    // --help wins over whatever else is there, as a person who asks for help expects.
+    EXPECT_EQ(run_ringside({command, "--nonsense", "--help"}).output, result.output);
+  }
+  const ProcessResult version = run_ringside({"--version"});
+  EXPECT_EQ(version.status, 0);
+  EXPECT_TRUE(version.output.starts_with("ringside 0.")) << version.output;
+}
+
+TEST(Usage, ColourOnlyWhereItIsWanted) {
+  const std::string escape = "\x1b[";
+  EXPECT_EQ(run_ringside({"--help"}).output.find(escape), std::string::npos);
+  EXPECT_EQ(run_ringside({"doctor"}).output.find(escape), std::string::npos);
+  EXPECT_NE(run_ringside({"doctor", "--color", "always"}).output.find(escape), std::string::npos);
+  EXPECT_EQ(run_ringside({"doctor", "--color", "never"}).output.find(escape), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ringside::test
