@@ -7,10 +7,12 @@
 #include <graphviz/cgraph.h>
 #include <graphviz/gvc.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "ringside/error.h"
 #include "views/render.h"
@@ -86,13 +88,27 @@ GVC_t* library_context() {
   return context.get();
 }
 
-// Raster pictures at 110 dots per inch, as `dot -Gdpi=110` would.
-void set_resolution(Agraph_t* graph, std::string_view format) {
-  if (format != "png") return;
-  std::string name = "dpi";
-  std::string value = "110";
+constexpr double kDotsPerInch = 110;  // of raster pictures
+constexpr double kPointsPerInch = 72;
+
+void set_attribute(Agraph_t* graph, std::string name, std::string value) {
   std::string none;
   agsafeset(graph, name.data(), value.data(), none.data());
+}
+
+// A margin of at least a quarter inch that makes the whole a whole number of dots: else the last
+// row and column of dots are only partly painted, which shows on dark pages.
+double margin_inches(double points) {
+  const double inches = points / kPointsPerInch;
+  const double dots = std::ceil((inches + 0.5) * kDotsPerInch);
+  return (dots / kDotsPerInch - inches) / 2;
+}
+
+void set_margins(Agraph_t* graph) {
+  const boxf box = GD_bb(graph);
+  set_attribute(graph, "pad",
+                fmt::format("{:.6f},{:.6f}", margin_inches(box.UR.x - box.LL.x),
+                            margin_inches(box.UR.y - box.LL.y)));
 }
 
 }  // namespace
@@ -107,7 +123,8 @@ Rendered render_dot(const std::string& dot, std::string_view layout, std::string
     throw Error(ErrorKind::kInvalidInput,
                 fmt::format("Graphviz cannot read the picture: {}", scope.messages()));
   }
-  set_resolution(graph.get(), format);
+  const bool is_raster = format == "png";
+  if (is_raster) set_attribute(graph.get(), "dpi", fmt::format("{:.0f}", kDotsPerInch));
   GVC_t* context = library_context();
   const std::string engine = layout == "neato" ? "nop2" : std::string(layout);  // neato -n2
   const Layout laid_out(context, graph.get(), engine.c_str());
@@ -116,6 +133,7 @@ Rendered render_dot(const std::string& dot, std::string_view layout, std::string
                 fmt::format("Graphviz cannot lay out with {}: {}", engine, scope.messages()),
                 "check Graphviz's plug-ins with: dot -c");
   }
+  if (is_raster) set_margins(graph.get());
   char* data = nullptr;
   unsigned int length = 0;
   const int failed =

@@ -13,10 +13,11 @@
 #include "views/dot_writer.h"
 #include "views/label_places.h"
 #include "views/palette.h"
+#include "views/pinned.h"
 #include "views/step_diagram.h"
 #include "views/text.h"
+#include "views/time_axis.h"
 #include "views/timeline_facts.h"
-#include "views/title.h"
 
 namespace ringside {
 namespace {
@@ -36,39 +37,12 @@ constexpr double kBoxFont = 10.5;
 constexpr double kTierHeight = 15;
 constexpr int kTiers = 3;
 constexpr std::size_t kMostSizes = 6;  // buckets whose sizes are listed
-constexpr double kPointsPerInch = 72;
 
 struct Scale {
   double begin = 0;
   double points_per_second = 1;
   double x(double seconds) const { return kPlotLeft + (seconds - begin) * points_per_second; }
 };
-
-// 1, 2 or 5 times a power of ten, so that there are at most twelve ticks.
-double tick_step(double total) {
-  double step = std::pow(10, std::floor(std::log10(total / 12)));
-  for (const double factor : {2.0, 2.5, 2.0}) {
-    if (total / step <= 12) break;
-    step *= factor;
-  }
-  return step;
-}
-
-// The unit of the axis, named at its first tick.
-struct AxisUnit {
-  std::string name;
-  double per_second = 1;
-  int decimals = 0;
-};
-
-AxisUnit axis_unit(double total, double step) {
-  AxisUnit unit = {"s", 1, 0};
-  if (total < 1) unit = {"ms", 1e3, 0};
-  if (total < 1e-3) unit = {"µs", 1e6, 0};
-  unit.decimals =
-      std::max(0, static_cast<int>(-std::floor(std::log10(step * unit.per_second * 1.01))));
-  return unit;
-}
 
 class TimelineWriter {
  public:
@@ -218,44 +192,13 @@ std::string TimelineWriter::caption() const {
 
 void TimelineWriter::write_text(const std::string& id, double x, double y, const std::string& text,
                                 double size, Ink name, bool bold) {
-  Attributes attributes;
-  attributes.set("shape", "plaintext").set("style", "");
-  attributes.set("pos", fmt::format("{},{}", fixed(x, 2), fixed(y, 2)));
-  attributes.set("width", (text_width(text, size, bold) + 12) / kPointsPerInch, 4);
-  attributes.set("height", (size + 6) / kPointsPerInch, 4);
-  if (bold) {
-    attributes.html("label", fmt::format("<b>{}</b>", html_text(text)));
-  } else {
-    attributes.text("label", text);
-  }
-  attributes.set("fontsize", size).set("fontcolor", ink(name));
-  dot_.node(id, attributes);
+  write_pinned_text(dot_, id, {x, y}, text, size, ink(name), bold);
 }
 
 void TimelineWriter::write_defaults() {
-  dot_.defaults("graph", Attributes()
-                             .set("bgcolor", ink(Ink::kPage))
-                             .set("pad", 0.25)
-                             .set("splines", "line")
-                             .set("outputorder", "nodesfirst")
-                             .set("fontname", kFontNames)
-                             .text("tooltip", title_));
-  dot_.defaults("node", Attributes()
-                            .set("shape", "box")
-                            .set("style", "filled")
-                            .set("fixedsize", "true")
-                            .set("fontname", kFontNames)
-                            .set("fontsize", kBoxFont)
-                            .set("penwidth", 1.1)
-                            .set("margin", 0.0));
-  const double middle = (kLaneLeft + right()) / 2;
-  const std::vector<std::string> lines = wrap_text(subtitle(), 12, right() - kLaneLeft);
-  double y = used_tiers_ * kTierHeight + 22 + 16 * static_cast<double>(lines.size());
-  write_text("title", middle, y + 6, title_, 17, Ink::kTitle, true);
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    y -= 16;
-    write_text(fmt::format("subtitle{}", i), middle, y, lines[i], 12, Ink::kCaption);
-  }
+  write_pinned_defaults(dot_, title_, theme_);
+  write_pinned_title(dot_, (kLaneLeft + right()) / 2, used_tiers_ * kTierHeight + 22,
+                     right() - kLaneLeft, title_, subtitle(), theme_);
 }
 
 void TimelineWriter::write_lanes() {
@@ -263,11 +206,8 @@ void TimelineWriter::write_lanes() {
   dot_.comment("lanes");
   for (const ShownLane& shown : shown_) {
     const bool ellipsis = shown.lane == nullptr;
-    Attributes attributes;
-    attributes.set(
-        "pos", fmt::format("{},{}", fixed((kLaneLeft + right()) / 2, 2), fixed(shown.middle, 2)));
-    attributes.set("width", (right() - kLaneLeft) / kPointsPerInch, 4);
-    attributes.set("height", shown.height / kPointsPerInch, 4);
+    Attributes attributes =
+        pinned({(kLaneLeft + right()) / 2, shown.middle}, right() - kLaneLeft, shown.height);
     attributes.set("style", ellipsis ? "filled,rounded,dashed" : "filled,rounded");
     attributes.text("label", "").set("fillcolor", ink(Ink::kLaneFill));
     attributes.set("color", ink(Ink::kLaneLine)).set("class", "lane");
@@ -285,9 +225,7 @@ void TimelineWriter::write_guides() {
     const double x = scale_.x(mark.time);
     const double top = 6 + (mark_labels_[i] ? mark_labels_[i]->tier * kTierHeight : 0);
     const double low = bottom() - 32;
-    Attributes attributes;
-    attributes.set("pos", fmt::format("{},{}", fixed(x, 2), fixed((top + low) / 2, 2)));
-    attributes.set("width", 0.0153, 4).set("height", (top - low) / kPointsPerInch, 4);
+    Attributes attributes = pinned({x, (top + low) / 2}, 1.1, top - low);
     attributes.text("label", "").set("penwidth", 0.0).set("fillcolor", ink(mark.ink));
     attributes.set("class", "guide").text("tooltip", mark.label);
     dot_.node(fmt::format("g{}", i), attributes);
@@ -310,10 +248,8 @@ void TimelineWriter::write_box(const std::string& id, const TimedBox& box, doubl
     break;
   }
   const BoxInks inks = inks_of(box.box, box.dark_fill);
-  Attributes attributes;
-  attributes.set("pos", fmt::format("{},{}", fixed(left + 0.5 + width / 2, 2), fixed(y, 2)));
-  attributes.set("width", width / kPointsPerInch, 4);
-  attributes.set("height", (waits ? kWaitHeight : kBoxHeight) / kPointsPerInch, 4);
+  Attributes attributes =
+      pinned({left + 0.5 + width / 2, y}, width, waits ? kWaitHeight : kBoxHeight);
   attributes.text("label", label).set("fillcolor", ink(inks.fill)).set("color", ink(inks.line));
   attributes.set("fontcolor", ink(inks.text)).set("class", to_string(box.box));
   if (waits) attributes.set("style", "dashed").set("fontsize", size);
@@ -372,9 +308,7 @@ void TimelineWriter::write_exposed() {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const double left = scale_.x(parts[i].first);
     const double width = std::max(length(i) * scale_.points_per_second, 0.7);
-    Attributes attributes;
-    attributes.set("pos", fmt::format("{},{}", fixed(left + width / 2, 2), fixed(y, 2)));
-    attributes.set("width", width / kPointsPerInch, 4).set("height", 14.4 / kPointsPerInch, 4);
+    Attributes attributes = pinned({left + width / 2, y}, width, 14.4);
     attributes.text("label", inside && i == longest ? label : "");
     attributes.set("fillcolor", ink(Ink::kCommLine)).set("color", ink(Ink::kCommLine));
     attributes.set("fontcolor", ink(Ink::kExposedText)).set("class", "exposed");
@@ -393,11 +327,8 @@ void TimelineWriter::write_axis() {
   dot_.comment("time axis");
   const double y = bottom() - 32;
   const auto point = [&](const std::string& id, double x, double height) {
-    Attributes attributes;
-    attributes.set("shape", "point").set("width", 0.01).set("height", 0.01);
-    attributes.set("pos", fmt::format("{},{}", fixed(x, 2), fixed(height, 2)));
-    attributes.set("color", ink(Ink::kMuted));
-    dot_.node(id, attributes);
+    dot_.node(id,
+              pinned({x, height}, 0.72, 0.72).set("shape", "point").set("color", ink(Ink::kMuted)));
   };
   const Attributes line = Attributes().set("color", ink(Ink::kMuted));
   point("ax0", kPlotLeft, y);
@@ -414,11 +345,8 @@ void TimelineWriter::write_axis() {
     const std::string label = i == 0 ? "0 " + unit.name : fixed(value, unit.decimals);
     write_text(fmt::format("tl{}", i), x, y - 14, label, 10, Ink::kMuted);
   }
-  const std::vector<std::string> lines = wrap_text(caption(), 12, right() - kLaneLeft);
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    write_text(fmt::format("note{}", i), (kLaneLeft + right()) / 2,
-               y - 38 - 16 * static_cast<double>(i), lines[i], 12, Ink::kTitle);
-  }
+  write_pinned_caption(dot_, (kLaneLeft + right()) / 2, y - 38, right() - kLaneLeft, caption(),
+                       theme_);
 }
 
 }  // namespace

@@ -20,8 +20,10 @@ std::vector<std::string> wrap_text(std::string_view text, double size, double wi
   std::vector<char32_t> line;
   std::size_t last_break = 0;  // one behind the last place where the line may be broken
   for (const char32_t point : code_points(text)) {
+    const bool after_digit = !line.empty() && line.back() >= U'0' && line.back() <= U'9';
     line.push_back(point);
-    if (point == U' ' || point >= 0x2E80) last_break = line.size();
+    // A number stays with its unit.
+    if ((point == U' ' && !after_digit) || point >= 0x2E80) last_break = line.size();
     if (text_width(to_utf8(line), size) <= width || last_break == 0) continue;
     std::vector<char32_t> head(line.begin(),
                                line.begin() + static_cast<std::ptrdiff_t>(last_break));

@@ -1,0 +1,398 @@
+// The pictures of a collective: ranks in the places of their algorithm, one picture per round and
+// one of the whole. A rank's box holds a text and a row of cells, one per chunk, that tell whose
+// contributions it has.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "ringside/views.h"
+#include "views/chunk_cells.h"
+#include "views/dot_writer.h"
+#include "views/palette.h"
+#include "views/pinned.h"
+#include "views/rank_places.h"
+#include "views/schedule_states.h"
+#include "views/text.h"
+#include "views/title.h"
+
+namespace ringside {
+namespace {
+
+constexpr double kNameFont = 13;
+constexpr double kTextFont = 10.5;
+constexpr double kWidestText = 170;
+constexpr double kLabelHeight = 15;
+constexpr std::size_t kMostCells = 16;
+constexpr int kMostRanksFollowed = 64;
+
+// What passes between two boxes, in one round or in all.
+struct Arrow {
+  std::size_t messages = 0;
+  std::size_t bytes = 0;
+  bool combines = false;
+  std::string chunk;  // of a single message
+};
+using Arrows = std::map<std::pair<int, int>, Arrow>;  // by slots
+
+// The middle of an arrow; between levels nearer to the lower box, where siblings are apart. Two
+// ways between a pair keep to their right.
+Place label_place(const Place& from, const Place& to, double width, bool levels, bool both_ways) {
+  const double dx = to.x - from.x;
+  const double dy = to.y - from.y;
+  const double length = std::hypot(dx, dy);
+  const double share = !levels || dy == 0 ? 0.5 : dy < 0 ? 0.58 : 0.42;
+  Place place = {from.x + share * dx, from.y + share * dy};
+  if (!both_ways) return place;
+  const Place right = {dy / length, -dx / length};
+  const double aside =
+      std::fabs(right.x) * (width / 2 + 3) + std::fabs(right.y) * (kLabelHeight / 2 + 3);
+  return {place.x + aside * right.x, place.y + aside * right.y};
+}
+
+class SchedulePictures {
+ public:
+  SchedulePictures(const Schedule& schedule, ReduceOp op,
+                   const std::vector<std::vector<std::string>>& values, const DrawOptions& options)
+      : schedule_(schedule),
+        op_(op),
+        values_(values),
+        theme_(options.theme),
+        cells_(schedule, options.theme) {
+    if (schedule.request.ranks <= kMostRanksFollowed) states_ = follow(schedule, kMostCells);
+    has_cells_ = !states_.chunks.empty();
+    measure();
+    places_ = place_ranks(schedule, options.max_lanes, width_, height_, widest_label());
+    const Arrows all = arrows_of(std::nullopt);
+    for (const auto& [ends, arrow] : all) {
+      if (all.contains({ends.second, ends.first})) both_ways_.insert(ends);
+    }
+    name_ = fmt::format("{}-{}-{}", to_string(operation()), to_string(schedule.request.algorithm),
+                        schedule.request.ranks);
+  }
+
+  std::vector<Picture> draw() {
+    std::vector<Picture> pictures = {draw_one(std::nullopt)};
+    for (std::size_t round = 0; round < schedule_.rounds.size(); ++round) {
+      pictures.push_back(draw_one(round));
+    }
+    return pictures;
+  }
+
+ private:
+  Operation operation() const { return schedule_.request.operation; }
+  std::size_t element_bytes() const { return size_of(schedule_.request.dtype); }
+  std::string ink(Ink name) const { return colour(name, theme_); }
+  std::string chunk_word() const { return has_blocks(operation()) ? "block" : "chunk"; }
+
+  void measure();
+  double widest_label() const;
+  std::string value_text(std::size_t stage, int rank) const;
+  Arrows arrows_of(std::optional<std::size_t> round) const;
+  std::string message_text(const Message& message) const;
+  std::string arrow_text(const Arrow& arrow, bool whole) const;
+  std::string title() const;
+  std::string whole_caption() const;
+  std::string round_caption(std::size_t round) const;
+
+  Picture draw_one(std::optional<std::size_t> round);
+  void write_slot(DotWriter& dot, const RankSlot& slot, std::size_t stage, bool whole) const;
+  void write_cells(DotWriter& dot, int rank, Place middle, std::size_t stage, bool whole) const;
+  void write_arrow(DotWriter& dot, const std::pair<int, int>& ends, const Arrow& arrow,
+                   bool whole) const;
+
+  const Schedule& schedule_;
+  ReduceOp op_;
+  const std::vector<std::vector<std::string>>& values_;
+  Theme theme_;
+  ChunkCells cells_;
+  ScheduleStates states_;
+  bool has_cells_ = false;
+  double width_ = 0;
+  double height_ = 0;
+  RankPlaces places_;
+  std::set<std::pair<int, int>> both_ways_;  // slots that also get what they send to
+  std::string name_;
+};
+
+std::string SchedulePictures::value_text(std::size_t stage, int rank) const {
+  const auto index = static_cast<std::size_t>(rank);
+  if (stage >= values_.size() || index >= values_[stage].size()) return "";
+  return fit_text(values_[stage][index], kTextFont, kWidestText);
+}
+
+void SchedulePictures::measure() {
+  width_ = text_width(fmt::format("rank {}{}", schedule_.request.ranks,
+                                  has_root(operation()) ? " (root)" : ""),
+                      kNameFont, true) +
+           16;
+  bool has_values = false;
+  for (std::size_t stage = 0; stage < values_.size(); ++stage) {
+    for (int rank = 0; rank < schedule_.request.ranks; ++rank) {
+      const std::string text = value_text(stage, rank);
+      has_values = has_values || !text.empty();
+      width_ = std::max(width_, text_width(text, kTextFont) + 20);
+    }
+  }
+  if (has_cells_) {
+    width_ = std::max(width_, kCell * static_cast<double>(states_.chunks.size()) + 20);
+  }
+  height_ = 28 + (has_values ? 15 : 0) + (has_cells_ ? kCell + 6 : 0);
+}
+
+double SchedulePictures::widest_label() const {
+  // The slots are not known yet: as if every pair of ranks had an arrow of its own.
+  double widest = 0;
+  const auto consider = [&](const Arrow& arrow, bool whole) {
+    widest = std::max(widest, text_width(arrow_text(arrow, whole), kTextFont));
+  };
+  std::map<std::pair<int, int>, Arrow> pairs;
+  for (const Round& round : schedule_.rounds) {
+    for (const Message& message : round) {
+      const std::size_t bytes = message.range.size() * element_bytes();
+      const bool combines = message.action == Action::kCombine;
+      consider({1, bytes, combines, message_text(message)}, false);
+      Arrow& pair = pairs[{message.source, message.destination}];
+      pair.messages += 1;
+      pair.bytes += bytes;
+    }
+  }
+  for (const auto& [ends, arrow] : pairs) consider(arrow, true);
+  return widest + 12;
+}
+
+Arrows SchedulePictures::arrows_of(std::optional<std::size_t> only) const {
+  Arrows arrows;
+  for (std::size_t round = 0; round < schedule_.rounds.size(); ++round) {
+    if (only && round != *only) continue;
+    for (const Message& message : schedule_.rounds[round]) {
+      const int from = places_.slot_of[static_cast<std::size_t>(message.source)];
+      const int to = places_.slot_of[static_cast<std::size_t>(message.destination)];
+      if (from == to) continue;
+      Arrow& arrow = arrows[{from, to}];
+      arrow.messages += 1;
+      arrow.bytes += message.range.size() * element_bytes();
+      arrow.combines = arrow.combines || message.action == Action::kCombine;
+      arrow.chunk = message_text(message);
+    }
+  }
+  return arrows;
+}
+
+// "chunk 2", "blocks 4 to 7", "all".
+std::string SchedulePictures::message_text(const Message& message) const {
+  if (message.chunk >= 0) return fmt::format("{} {}", chunk_word(), message.chunk);
+  std::vector<int> blocks;
+  for (std::size_t i = 0; i < schedule_.blocks.size(); ++i) {
+    const Range& block = schedule_.blocks[i];
+    const bool inside =
+        block.begin >= message.range.begin && block.end <= message.range.end && block.size() > 0;
+    if (inside) blocks.push_back(static_cast<int>(i));
+  }
+  if (blocks.empty() || message.range.size() == schedule_.elements) return "all";
+  return fmt::format("block{} {}", blocks.size() == 1 ? "" : "s", format_ranks(blocks));
+}
+
+std::string SchedulePictures::arrow_text(const Arrow& arrow, bool whole) const {
+  if (operation() == Operation::kBarrier) return "signal";
+  if (arrow.bytes == 0) return whole ? "empty" : arrow.chunk + ", empty";
+  if (!whole && arrow.messages == 1) return arrow.chunk + (arrow.combines ? " +" : "");
+  if (arrow.messages == 1) return format_bytes(arrow.bytes);
+  return fmt::format("{} in {}", format_bytes(arrow.bytes), arrow.messages);
+}
+
+std::string SchedulePictures::title() const {
+  std::string text = as_sentence(std::string(to_string(operation())));
+  if (combines(operation())) text += fmt::format(" ({})", to_string(op_));
+  text += fmt::format(" on {}", counted(static_cast<std::size_t>(schedule_.request.ranks), "rank"));
+  const bool pair = operation() == Operation::kSend || operation() == Operation::kRecv;
+  if (!pair) text += fmt::format(", {}", to_string(schedule_.request.algorithm));
+  return text;
+}
+
+std::string SchedulePictures::whole_caption() const {
+  const ScheduleCost cost = count_cost(schedule_);
+  if (cost.messages == 0) return "Nothing is sent.";
+  std::string text =
+      fmt::format("{}, {}", counted(cost.rounds, "round"), counted(cost.messages, "message"));
+  if (cost.elements == 0) return text + ".";
+  text += fmt::format(", {} in all.", format_bytes(cost.elements * element_bytes()));
+  const std::size_t most = std::max(cost.max_sent_by_rank, cost.max_received_by_rank);
+  const std::string ratio =
+      most == schedule_.elements
+          ? "as much as"
+          : short_number(static_cast<double>(most) / static_cast<double>(schedule_.elements)) +
+                " times";
+  text += fmt::format(" The busiest rank {} {}, {} its buffer of {}.",
+                      cost.max_sent_by_rank >= cost.max_received_by_rank ? "sends" : "receives",
+                      format_bytes(most * element_bytes()), ratio,
+                      format_bytes(schedule_.elements * element_bytes()));
+  return text;
+}
+
+std::string SchedulePictures::round_caption(std::size_t round) const {
+  const Round& messages = schedule_.rounds[round];
+  std::size_t bytes = 0;
+  std::size_t combined = 0;
+  for (const Message& message : messages) {
+    bytes += message.range.size() * element_bytes();
+    combined += message.action == Action::kCombine ? 1 : 0;
+  }
+  std::string text = fmt::format("Round {} of {}: {}", round + 1, schedule_.rounds.size(),
+                                 counted(messages.size(), "message"));
+  if (bytes > 0) text += fmt::format(", {}", format_bytes(bytes));
+  if (operation() == Operation::kBarrier) return text + ".";
+  if (combined == 0) return text + "; what arrives is kept as it is.";
+  return text + fmt::format("; what arrives is combined ({}) with the receiver's.", to_string(op_));
+}
+
+void SchedulePictures::write_cells(DotWriter& dot, int rank, Place middle, std::size_t stage,
+                                   bool whole) const {
+  const auto& held = states_.states[stage][static_cast<std::size_t>(rank)];
+  const double left = middle.x - kCell * static_cast<double>(held.size() - 1) / 2;
+  for (std::size_t chunk = 0; chunk < held.size(); ++chunk) {
+    const bool is_new =
+        !whole && stage > 0 &&
+        held[chunk] != states_.states[stage - 1][static_cast<std::size_t>(rank)][chunk];
+    const std::string holds =
+        held[chunk].contributions.empty()
+            ? "nothing yet"
+            : fmt::format("of rank{} {}", held[chunk].contributions.size() == 1 ? "" : "s",
+                          format_ranks(held[chunk].contributions));
+    cells_.write(
+        dot, fmt::format("rank{}_{}", rank, chunk),
+        {left + kCell * static_cast<double>(chunk), middle.y}, states_.labels[chunk],
+        cells_.holding_of(held[chunk]), is_new,
+        fmt::format("rank {}, {} {}: {}", rank, chunk_word(), states_.labels[chunk], holds));
+  }
+}
+
+void SchedulePictures::write_slot(DotWriter& dot, const RankSlot& slot, std::size_t stage,
+                                  bool whole) const {
+  const int rank = slot.ranks.front();
+  const std::string id = slot.is_ellipsis() ? std::string("more") : fmt::format("rank{}", rank);
+  const bool is_root = has_root(operation()) && rank == schedule_.request.root;
+  Attributes attributes = pinned(slot.place, width_, height_);
+  attributes.set("style", slot.is_ellipsis() ? "filled,rounded,dashed" : "filled,rounded");
+  attributes.text("label", "").set("fillcolor", ink(is_root ? Ink::kHomeFill : Ink::kLaneFill));
+  attributes.set("color", ink(is_root ? Ink::kHomeLine : Ink::kLaneLine)).set("class", "lane");
+  attributes.text("tooltip", slot.is_ellipsis()
+                                 ? fmt::format("ranks {}", format_ranks(slot.ranks))
+                                 : fmt::format("rank {}{}", rank, is_root ? ", the root" : ""));
+  dot.node(id, attributes);
+  if (slot.is_ellipsis()) {
+    write_pinned_text(dot, "more_name", {slot.place.x, slot.place.y},
+                      fmt::format("… {} more", slot.ranks.size()), kTextFont, ink(Ink::kMuted));
+    return;
+  }
+  double y = slot.place.y + height_ / 2 - 14;
+  write_pinned_text(dot, id + "_name", {slot.place.x, y},
+                    fmt::format("rank {}{}", rank, is_root ? " (root)" : ""), kNameFont,
+                    ink(Ink::kTitle), true);
+  const std::string value = value_text(stage, rank);
+  if (!value.empty()) {
+    y -= 16;
+    write_pinned_text(dot, id + "_value", {slot.place.x, y}, value, kTextFont, ink(Ink::kCaption));
+  }
+  if (has_cells_) {
+    write_cells(dot, rank, {slot.place.x, slot.place.y - height_ / 2 + kCell / 2 + 5}, stage,
+                whole);
+  }
+}
+
+void SchedulePictures::write_arrow(DotWriter& dot, const std::pair<int, int>& ends,
+                                   const Arrow& arrow, bool whole) const {
+  const RankSlot& from = places_.slots[static_cast<std::size_t>(ends.first)];
+  const RankSlot& to = places_.slots[static_cast<std::size_t>(ends.second)];
+  const auto id_of = [](const RankSlot& slot) {
+    return slot.is_ellipsis() ? std::string("more") : fmt::format("rank{}", slot.ranks.front());
+  };
+  const std::string id = fmt::format("m_{}_{}", id_of(from), id_of(to));
+  const std::string text = arrow_text(arrow, whole);
+  const double label_width = text_width(text, kTextFont) + 8;
+  const Place middle =
+      label_place(from.place, to.place, label_width,
+                  schedule_.request.algorithm != Algorithm::kRing, both_ways_.contains(ends));
+  const std::string tooltip =
+      fmt::format("{} to {}: {}, {}", id_of(from), id_of(to), counted(arrow.messages, "message"),
+                  format_bytes(arrow.bytes));
+  const bool carries = arrow.bytes > 0 || operation() == Operation::kBarrier;
+  Attributes label = pinned(middle, label_width, kLabelHeight);
+  label.text("label", text).set("fillcolor", ink(Ink::kPage)).set("penwidth", 0.0);
+  label.set("fontcolor", ink(carries ? Ink::kCommLabel : Ink::kIdleText))
+      .set("class", "label")
+      .text("tooltip", tooltip);
+  dot.node(id, label);
+  const auto half = [&] {
+    Attributes attributes;
+    attributes.set("color", ink(carries ? Ink::kCommLine : Ink::kIdleLine));
+    attributes.set("penwidth", arrow.bytes >= 1'000'000 ? 3.4 : 1.6);
+    if (!carries) attributes.set("style", "dashed");
+    return attributes.set("class", carries ? "comm" : "idle");
+  };
+  dot.edge({id_of(from), id}, half().set("dir", "none").text("tooltip", tooltip));
+  dot.edge({id, id_of(to)}, half().set("arrowsize", 0.8).text("tooltip", tooltip));
+}
+
+Picture SchedulePictures::draw_one(std::optional<std::size_t> round) {
+  const bool whole = !round;
+  const std::size_t stage = whole ? schedule_.rounds.size() : *round + 1;
+  Picture picture;
+  picture.name = whole ? name_ : fmt::format("{}-round{}", name_, *round + 1);
+  picture.layout = "neato";
+  picture.title = title();
+  if (!whole) picture.title += fmt::format(": round {} of {}", *round + 1, schedule_.rounds.size());
+  picture.caption = whole ? whole_caption() : round_caption(*round);
+
+  DotWriter dot("digraph", picture.name,
+                fmt::format("{}\nConventions: docs/diagrams.md. Render with: neato -n2 -Tsvg "
+                            "FILE.dot -o FILE.svg",
+                            picture.title));
+  write_pinned_defaults(dot, picture.title, theme_);
+  dot.defaults("edge", Attributes().set("fontname", kFontNames).set("fontsize", kTextFont));
+  double left = std::numeric_limits<double>::infinity();
+  double right = -left;
+  double top = -left;
+  double bottom = left;
+  for (const RankSlot& slot : places_.slots) {
+    left = std::min(left, slot.place.x - width_ / 2);
+    right = std::max(right, slot.place.x + width_ / 2);
+    top = std::max(top, slot.place.y + height_ / 2);
+    bottom = std::min(bottom, slot.place.y - height_ / 2);
+  }
+  const double middle = (left + right) / 2;
+  const double text_room = std::max(right - left, 460.0);
+  write_pinned_title(dot, middle, top + 24, text_room, title(),
+                     whole
+                         ? "After the last round"
+                         : fmt::format("After round {} of {}", *round + 1, schedule_.rounds.size()),
+                     theme_);
+  dot.blank();
+  for (const RankSlot& slot : places_.slots) write_slot(dot, slot, stage, whole);
+  dot.blank();
+  for (const auto& [ends, arrow] : arrows_of(round)) write_arrow(dot, ends, arrow, whole);
+  dot.blank();
+  double caption_top = bottom - 26;
+  if (has_cells_) {
+    cells_.write_key(dot, {middle, bottom - 26});
+    caption_top -= 24;
+  }
+  write_pinned_caption(dot, middle, caption_top, text_room, picture.caption, theme_);
+  picture.dot = dot.finish();
+  return picture;
+}
+
+}  // namespace
+
+std::vector<Picture> draw_schedule(const Schedule& schedule, ReduceOp op,
+                                   const std::vector<std::vector<std::string>>& values,
+                                   const DrawOptions& options) {
+  return SchedulePictures(schedule, op, values, options).draw();
+}
+
+}  // namespace ringside
