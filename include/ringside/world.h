@@ -20,6 +20,11 @@ struct WorldOptions {
   std::size_t memory_capacity = 0;  ///< bytes per device; 0 = unlimited
   /// per device, overrides memory_capacity; empty = none
   std::vector<std::size_t> memory_capacities;
+  /// Of the device of `rank`: its entry in memory_capacities, or memory_capacity.
+  std::size_t capacity_of(int rank) const {
+    const auto index = static_cast<std::size_t>(rank);
+    return index < memory_capacities.size() ? memory_capacities[index] : memory_capacity;
+  }
   int workers = 0;  ///< sim, mpi: worker threads; 0 = one per core
   /// hears of every op of the local ranks; must outlive the world
   OpListener* listener = nullptr;

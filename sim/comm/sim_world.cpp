@@ -69,11 +69,8 @@ class SimWorld : public World {
     directory_.add(group);
     for (const int rank : local_ranks_) {
       const auto index = static_cast<std::size_t>(rank);
-      const std::size_t capacity = options.memory_capacities.empty()
-                                       ? options.memory_capacity
-                                       : options.memory_capacities[index];
-      devices_.push_back(
-          engine_.make_device(rank, fmt::format("sim:{}", physical[index]), capacity, *kernels_));
+      devices_.push_back(engine_.make_device(rank, fmt::format("sim:{}", physical[index]),
+                                             options.capacity_of(rank), *kernels_));
       devices_.back()->set_listener(options.listener);
       communicators_.push_back(std::make_unique<sim::SimCommunicator>(
           group, rank, *devices_.back(), std::make_shared<GroupQueue>()));

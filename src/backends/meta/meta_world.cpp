@@ -22,10 +22,7 @@ class MetaWorld : public World {
     std::iota(local_ranks_.begin(), local_ranks_.end(), 0);
     group_ = std::make_shared<MetaGroup>(CommunicatorName{0, local_ranks_});
     for (const int rank : local_ranks_) {
-      const std::size_t capacity = options.memory_capacities.empty()
-                                       ? options.memory_capacity
-                                       : options.memory_capacities[static_cast<std::size_t>(rank)];
-      devices_.push_back(std::make_unique<MetaDevice>(rank, capacity));
+      devices_.push_back(std::make_unique<MetaDevice>(rank, options.capacity_of(rank)));
       devices_.back()->set_listener(options.listener);
       communicators_.push_back(std::make_unique<MetaCommunicator>(group_, rank, *devices_.back(),
                                                                   std::make_shared<GroupQueue>()));

@@ -24,12 +24,6 @@ sim::EngineOptions engine_options(const WorldOptions& options) {
   return engine;
 }
 
-std::size_t capacity_of(const WorldOptions& options, int rank) {
-  const auto index = static_cast<std::size_t>(rank);
-  return index < options.memory_capacities.size() ? options.memory_capacities[index]
-                                                  : options.memory_capacity;
-}
-
 class MpiWorld : public World {
  public:
   MpiWorld(Session& session, const WorldOptions& options)
@@ -37,7 +31,7 @@ class MpiWorld : public World {
         kernels_(make_cpu_kernels()),
         engine_(engine_options(options)),
         device_(engine_.make_device(session.rank(), fmt::format("mpi:{}", session.rank()),
-                                    capacity_of(options, session.rank()), *kernels_)),
+                                    options.capacity_of(session.rank()), *kernels_)),
         shared_{engine_, session, progress_, *device_, {}},
         local_ranks_{session.rank()} {
     std::vector<int> everyone(static_cast<std::size_t>(session.size()));
