@@ -44,7 +44,10 @@ roles=(
   "Graphviz's library: pictures as SVG and PNG (optional: else DOT text)|libgraphviz-dev"
   "a sans-serif font for the pictures (optional)|fonts-liberation"
 )
-test_roles=("GoogleTest: the tests|libgtest-dev")
+test_roles=(
+  "GoogleTest: the tests|libgtest-dev"
+  "GoogleMock: its matchers|libgmock-dev"
+)
 
 print_packages() {
   local role
