@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/launch_blocking.h"
 #include "core/visible_devices.h"
 #include "ringside/error.h"
 #include "sim/comm/group_directory.h"
@@ -50,7 +51,7 @@ EngineOptions engine_options(const WorldOptions& options) {
   engine.workers = options.workers;
   engine.random_delay_us = options.random_delay_us;
   engine.delay_seed = options.delay_seed;
-  engine.launch_blocking = sim::launch_blocking_from_environment();
+  engine.launch_blocking = launch_blocking_from_environment();
   return engine;
 }
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-#include <string_view>
 #include <utility>
 
 #include "ringside/error.h"
@@ -35,15 +33,6 @@ class SimLatch : public Latch, public Markable {
 };
 
 }  // namespace
-
-bool launch_blocking_from_environment() {
-  const char* value = std::getenv("RINGSIDE_LAUNCH_BLOCKING");
-  const std::string_view text = value == nullptr ? "" : value;
-  if (text.empty() || text == "0") return false;
-  if (text == "1") return true;
-  throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("RINGSIDE_LAUNCH_BLOCKING='{}': must be 0 or 1", text));
-}
 
 void Gate::complete(const std::exception_ptr& error) {
   if (state_->completed.load()) return;

@@ -31,8 +31,6 @@ struct EngineOptions {
   std::uint64_t delay_seed = 0;
   bool launch_blocking = false;  ///< RINGSIDE_LAUNCH_BLOCKING=1: submit waits for its launch
 };
-/// Reads RINGSIDE_LAUNCH_BLOCKING. Throws Error(kInvalidArgument) for anything but 0, 1 or nothing.
-bool launch_blocking_from_environment();
 
 /// A stream's place in a collective. Copyable; complete() counts once, later calls do nothing.
 class Gate {

@@ -82,6 +82,8 @@ class SlotSequence {
     if (!slot) slot = make(sequence);
     return slot;
   }
+  /// The number of rank's last call; 0 before its first.
+  std::int64_t last(int rank) const { return last_[static_cast<std::size_t>(rank)]; }
   void close(std::int64_t sequence) { open_.erase(sequence); }
   /// Ascending by sequence.
   const std::map<std::int64_t, std::shared_ptr<Slot>>& open() const { return open_; }

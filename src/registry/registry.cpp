@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "backends/cuda/cuda_world.h"
 #include "backends/meta/meta_world.h"
 #include "backends/mpi/mpi_world.h"
 #include "ringside/error.h"
@@ -33,6 +34,10 @@ const std::vector<Backend>& backends() {
        open_sim_world},
       {"meta", "shapes only: records steps of any size, runs nothing", always_available,
        open_meta_world},
+      {"cuda",
+       "real GPUs, one rank each, with NCCL between them; a skeleton: copies, fill, "
+       "all-reduce and broadcast",
+       cuda_why_unavailable, open_cuda_world},
       {"mpi", "real processes over MPI, one rank each, on host memory", mpi_why_unavailable,
        open_mpi_world},
   };

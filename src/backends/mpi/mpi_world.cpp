@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "backends/mpi/mpi_communicator.h"
+#include "core/launch_blocking.h"
 #include "ringside/error.h"
 #include "tensor/cpu_kernels.h"
 
@@ -20,7 +21,7 @@ sim::EngineOptions engine_options(const WorldOptions& options) {
   engine.workers = options.workers;
   engine.random_delay_us = options.random_delay_us;
   engine.delay_seed = options.delay_seed;
-  engine.launch_blocking = sim::launch_blocking_from_environment();
+  engine.launch_blocking = launch_blocking_from_environment();
   return engine;
 }
 

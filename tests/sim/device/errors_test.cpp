@@ -4,6 +4,7 @@
 #include <string>
 #include <thread>
 
+#include "core/launch_blocking.h"
 #include "sim/device/fixture.h"
 
 namespace ringside::sim {
