@@ -16,10 +16,12 @@ constexpr std::int64_t kGlobalBatch = 64;
 
 Scenario base_scenario() {
   Scenario scenario;
-  scenario.model = "mlp:64,128,64,10";
+  // tanh, not ReLU: a rounding difference that turns a ReLU's sign grows within a few epochs, on
+  // some CPUs beyond the tolerance; through tanh it stays a rounding difference.
+  scenario.model = "mlp:64,128,64,10:tanh";
   scenario.data = "digits";
   scenario.batch_size = kGlobalBatch;
-  scenario.epochs = 20;
+  scenario.epochs = 12;
   scenario.lr = 0.1;
   scenario.momentum = 0.9;
   return scenario;
