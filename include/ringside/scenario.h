@@ -85,6 +85,9 @@ struct Scenario {
   void validate() const;
 };
 
+/// Training steps of one run at most: the loss of every step is kept.
+inline constexpr int kMaxSteps = 1'000'000;
+
 /// What a run reports.
 struct EpochReport {
   int epoch = 0;

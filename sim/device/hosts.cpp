@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <new>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -39,6 +40,8 @@ std::string message_of(const std::exception_ptr& error) { return to_failure(erro
     std::rethrow_exception(error);
   } catch (const Error& e) {
     throw e.with_prefix(prefix);
+  } catch (const std::bad_alloc&) {
+    throw;  // the machine's memory, not this rank's
   } catch (const std::exception& e) {
     throw std::runtime_error(prefix + e.what());
   }

@@ -1,6 +1,7 @@
 // Body of program.h.
 #include "cli/program.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <csignal>
 #include <exception>
 #include <new>
+#include <stdexcept>
 #include <string_view>
 #include <system_error>
 
@@ -37,6 +39,16 @@ void stop_quickly_at_interrupt() {
   action.sa_handler = stop_at_interrupt;
   ::sigemptyset(&action.sa_mask);
   ::sigaction(SIGINT, &action, nullptr);
+}
+
+// A standard stream that the caller closed would be the next file that is opened. Opened for
+// reading alone, writing to it stays an error.
+void keep_standard_streams() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) < 0) {
+      [[maybe_unused]] const int opened = ::open("/dev/null", O_RDONLY);
+    }
+  }
 }
 
 int dispatch(const std::vector<std::string>& words) {
@@ -112,6 +124,7 @@ Error translate(const std::exception& exception) {
 }  // namespace
 
 int run_program(const std::vector<std::string>& words) {
+  keep_standard_streams();
   stop_quickly_at_interrupt();
   const bool json = std::any_of(words.begin(), words.end(), [](const std::string& word) {
     return word == "--json" || word == "--json=true";

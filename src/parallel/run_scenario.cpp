@@ -17,13 +17,28 @@ TrainingPlan make_plan(const Scenario& scenario, const TrainTest& data, Recorder
                        std::chrono::steady_clock::time_point started) {
   const std::int64_t samples = (data.train.size() + replicas - 1) / replicas;
   const std::int64_t batches = (samples + scenario.batch_size - 1) / scenario.batch_size;
-  int epochs = scenario.epochs.value_or(1);
-  int total_steps = static_cast<int>(batches) * epochs;
+  std::int64_t epochs = scenario.epochs.value_or(1);
+  std::int64_t total_steps = batches * epochs;
   if (scenario.steps) {
     total_steps = *scenario.steps;
-    epochs = batches > 0 ? static_cast<int>((total_steps + batches - 1) / batches) : 0;
+    epochs = batches > 0 ? (total_steps + batches - 1) / batches : 0;
   }
-  return {scenario, data, recorder, observer, replicas, batches, epochs, total_steps, started};
+  if (total_steps > kMaxSteps) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("epochs {}: {} steps of {} each are more than {}: the loss of every "
+                            "step is kept",
+                            epochs, total_steps, scenario.batch_size, kMaxSteps),
+                "train for fewer epochs or in larger batches");
+  }
+  return {scenario,
+          data,
+          recorder,
+          observer,
+          replicas,
+          batches,
+          static_cast<int>(epochs),
+          static_cast<int>(total_steps),
+          started};
 }
 
 OptimizerFactory optimizer_factory(const Scenario& scenario) {

@@ -161,8 +161,10 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .help = "training steps, instead of --epochs",
      .heading = kHow,
      .set = set_int<&Scenario::steps>,
-     .check = [](const Scenario& s,
-                 Text name) { check_range(name, s.steps.value_or(1), 1, kIntMax); }},
+     .check =
+         [](const Scenario& s, Text name) {
+           check_range(name, s.steps.value_or(1), 1, kMaxSteps, "the loss of every step is kept");
+         }},
     {.name = "optimizer",
      .value = "NAME",
      .help = "sgd (default)",

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <new>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -72,6 +73,9 @@ class MetaWorld : public World {
     } catch (const Error& error) {
       group_->abandon();
       throw error.with_prefix(prefix);
+    } catch (const std::bad_alloc&) {
+      group_->abandon();
+      throw;
     } catch (const std::exception& error) {
       group_->abandon();
       throw std::runtime_error(prefix + error.what());
