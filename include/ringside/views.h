@@ -29,6 +29,8 @@ struct Picture {
   std::string dot;
   std::string title;
   std::string caption;  ///< the point in one sentence with its number; also the alternative text
+  /// more for people who cannot see the picture: the phases of a step, "2 replicate: 3 × 64.0 kB"
+  std::vector<std::string> details = {};
 };
 
 /// The pictures of `step`: for single and dp the whole step and one per phase; for ddp the same

@@ -41,7 +41,7 @@ constexpr std::array<Pair, kInks> kPalette = {{
     {Ink::kCaption, rgb(0x4A4A4A), rgb(0xC8CCD2)},
     {Ink::kMuted, rgb(0x5B5B5B), rgb(0xA6ACB5)},
     {Ink::kArrow, rgb(0x8C8C8C), rgb(0x868C95)},
-    {Ink::kLaneFill, rgb(0xFAFAFA), rgb(0x1D2025)},
+    {Ink::kLaneFill, rgb(0xFBFBFB), rgb(0x1D2025)},
     {Ink::kLaneLine, rgb(0xC8C8C8), rgb(0x3C424B)},
     {Ink::kHomeFill, rgb(0xF0F0F0), rgb(0x282C33)},
     {Ink::kHomeLine, rgb(0x5A5A5A), rgb(0xAAB0B9)},

@@ -324,6 +324,7 @@ void SchedulePictures::write_arrow(DotWriter& dot, const std::pair<int, int>& en
   const bool carries = arrow.bytes > 0 || operation() == Operation::kBarrier;
   Attributes label = pinned(middle, label_width, kLabelHeight);
   label.text("label", text).set("fillcolor", ink(Ink::kPage)).set("penwidth", 0.0);
+  label.set("color", ink(Ink::kPage));
   label.set("fontcolor", ink(carries ? Ink::kCommLabel : Ink::kIdleText))
       .set("class", "label")
       .text("tooltip", tooltip);

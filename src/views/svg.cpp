@@ -11,8 +11,11 @@
 namespace ringside {
 namespace {
 
-// The phases as a list: the left column, for a screen reader.
-std::string description(const Picture& picture) { return html_text(picture.caption); }
+std::string description(const Picture& picture) {
+  std::string text = html_text(picture.caption);
+  for (const std::string& detail : picture.details) text += "\n" + html_text(detail);
+  return text;
+}
 
 bool has_light_page(const Picture& picture) {
   return picture.dot.find(fmt::format("bgcolor=\"{}\"", colour(Ink::kPage, Theme::kDark))) ==

@@ -186,10 +186,13 @@ std::string short_number(double value) {
   if (value == 0) return "0";
   const double magnitude = std::fabs(value);
   if (magnitude < 1e-3 || magnitude >= 1e5) return fmt::format("{:.1e}", value);
-  if (value == std::round(value)) return fixed(value, 0);
-  if (magnitude >= 99.95) return fixed(value, 0);
-  if (magnitude >= 9.995) return fixed(value, 1);
-  return fixed(value, magnitude < 0.1 ? 3 : 2);
+  const int decimals = magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : magnitude < 0.1 ? 3 : 2;
+  std::string text = fixed(value, decimals);
+  if (decimals > 0) {
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.') text.pop_back();
+  }
+  return text;
 }
 
 std::string format_seconds(double seconds, double scale) {

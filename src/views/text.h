@@ -33,7 +33,8 @@ std::string subscript(int number);
 
 /// `value` with `decimals` decimals, '.' as decimal point, never "-0.0".
 std::string fixed(double value, int decimals);
-/// `value` with about three significant digits, for labels: "0.68", "20.8", "-3.1e-07".
+/// `value` with about three significant digits and no zeros at the end, for labels: "0.68", "20.8",
+/// "6", "-3.1e-07".
 std::string short_number(double value);
 /// Seconds for people, the unit chosen by `scale` (usually the longest time of the picture):
 /// "6.44 ms", "812 µs".

@@ -227,6 +227,7 @@ void TimelineWriter::write_guides() {
     const double low = bottom() - 32;
     Attributes attributes = pinned({x, (top + low) / 2}, 1.1, top - low);
     attributes.text("label", "").set("penwidth", 0.0).set("fillcolor", ink(mark.ink));
+    attributes.set("color", ink(mark.ink));
     attributes.set("class", "guide").text("tooltip", mark.label);
     dot_.node(fmt::format("g{}", i), attributes);
     if (!mark_labels_[i]) continue;
@@ -327,8 +328,9 @@ void TimelineWriter::write_axis() {
   dot_.comment("time axis");
   const double y = bottom() - 32;
   const auto point = [&](const std::string& id, double x, double height) {
-    dot_.node(id,
-              pinned({x, height}, 0.72, 0.72).set("shape", "point").set("color", ink(Ink::kMuted)));
+    Attributes attributes = pinned({x, height}, 0.72, 0.72);
+    attributes.set("shape", "point").set("color", ink(Ink::kMuted));
+    dot_.node(id, attributes.set("fillcolor", ink(Ink::kMuted)));
   };
   const Attributes line = Attributes().set("color", ink(Ink::kMuted));
   point("ax0", kPlotLeft, y);

@@ -12,6 +12,7 @@ namespace ringside {
 namespace {
 
 constexpr double kCaptionFont = 12;
+constexpr char32_t kFirstCjk = 0x2E80;
 
 }  // namespace
 
@@ -20,10 +21,12 @@ std::vector<std::string> wrap_text(std::string_view text, double size, double wi
   std::vector<char32_t> line;
   std::size_t last_break = 0;  // one behind the last place where the line may be broken
   for (const char32_t point : code_points(text)) {
+    // A number stays with its unit; CJK text may be broken anywhere.
     const bool after_digit = !line.empty() && line.back() >= U'0' && line.back() <= U'9';
+    const bool is_cjk = point >= kFirstCjk || (!line.empty() && line.back() >= kFirstCjk);
+    if (is_cjk) last_break = line.size();
     line.push_back(point);
-    // A number stays with its unit.
-    if ((point == U' ' && !after_digit) || point >= 0x2E80) last_break = line.size();
+    if (point == U' ' && !after_digit) last_break = line.size();
     if (text_width(to_utf8(line), size) <= width || last_break == 0) continue;
     std::vector<char32_t> head(line.begin(),
                                line.begin() + static_cast<std::ptrdiff_t>(last_break));

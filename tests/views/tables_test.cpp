@@ -95,7 +95,7 @@ TEST(Text, FormatsTimesInTheUnitOfTheScale) {
   EXPECT_EQ(format_seconds(0.00644, 0.02), "6.44 ms");
   EXPECT_EQ(format_seconds(0.0000124, 0.0004), "12.4 µs");
   EXPECT_EQ(format_seconds(0, 0.02), "0 ms");
-  EXPECT_EQ(format_seconds(2.5, 3), "2.50 s");
+  EXPECT_EQ(format_seconds(2.5, 3), "2.5 s");
 }
 
 TEST(Text, NamesRunsOfRanks) {

@@ -1,0 +1,211 @@
+// The data-flow pictures of a step: their DOT texts, what is idle, what frames keep.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "ringside/error.h"
+#include "ringside/views.h"
+#include "support/example_traces.h"
+#include "views/dot_nodes.h"
+#include "views/golden.h"
+#include "views/step_traces.h"
+
+namespace ringside {
+namespace {
+
+using test::attribute;
+using test::DotText;
+using test::read_dot;
+
+std::vector<Picture> draw(const Trace& trace, std::string_view phase = "",
+                          const DrawOptions& options = {}) {
+  return draw_step(trace, trace.steps().front(), phase, options);
+}
+
+std::vector<std::string> names(const std::vector<Picture>& pictures) {
+  std::vector<std::string> result;
+  result.reserve(pictures.size());
+  for (const Picture& picture : pictures) result.push_back(picture.name);
+  return result;
+}
+
+std::string label(const DotText& dot, const std::string& node) {
+  return attribute(dot.nodes.at(node), "label");
+}
+
+TEST(StepPictures, OfDataParallelAreGolden) {
+  const std::vector<Picture> pictures = draw(test::data_parallel_trace());
+  EXPECT_EQ(names(pictures),
+            (std::vector<std::string>{"step0", "step0-load", "step0-scatter-input",
+                                      "step0-replicate", "step0-forward", "step0-gather-output",
+                                      "step0-loss", "step0-scatter-grad", "step0-backward",
+                                      "step0-reduce-grad", "step0-update"}));
+  test::expect_golden(pictures[0], "dp-step");
+  test::expect_golden(pictures[3], "dp-step-replicate");
+  DrawOptions dark;
+  dark.theme = Theme::kDark;
+  test::expect_golden(draw(test::data_parallel_trace(), "", dark)[0], "dp-step-dark");
+}
+
+TEST(StepPictures, OfDdpAreGolden) {
+  const std::vector<Picture> pictures = draw(test::ddp_trace());
+  EXPECT_EQ(names(pictures),
+            (std::vector<std::string>{"step0", "step0-load", "step0-forward", "step0-loss",
+                                      "step0-backward-0", "step0-all-reduce-0", "step0-backward-1",
+                                      "step0-all-reduce-1", "step0-backward-2",
+                                      "step0-all-reduce-2", "step0-update", "step0-timeline"}));
+  test::expect_golden(pictures[0], "ddp-step");
+  test::expect_golden(pictures[5], "ddp-step-all-reduce-0");
+}
+
+TEST(StepPictures, OfASingleDeviceAreGolden) {
+  const std::vector<Picture> pictures = draw(test::single_case());
+  EXPECT_EQ(pictures.size(), 6U);
+  test::expect_golden(pictures[0], "single-step");
+}
+
+TEST(StepPictures, SayTheirPointInOneSentence) {
+  EXPECT_EQ(draw(test::data_parallel_trace())[0].caption,
+            "mlp:64,32,10, batch 64, float32. 74.0 kB move between devices in this step, all of it "
+            "from or to device 0.");
+  EXPECT_EQ(draw(test::ddp_trace())[0].caption,
+            "mlp:64,32,32,10, rows per rank: 16, float32. 13.9 kB of gradients in 3 buckets; a "
+            "rank sends 20.8 kB, 1.5 times as much.");
+}
+
+TEST(StepPictures, TakeShapesAndBytesFromTheTrace) {
+  // 10 rows of 64 float32 on 4 devices are 3, 3, 3, 1: 768, 768 and 256 bytes leave device 0.
+  const Picture whole = draw(test::data_parallel_case({}))[0];
+  const DotText dot = read_dot(whole.dot);
+  EXPECT_EQ(label(dot, "load_0"), "X&#160; 10×64\\nW&#160; 4.000 MB");
+  EXPECT_EQ(label(dot, "scatter_input_0"), "x₀&#160; 3×64");
+  EXPECT_EQ(label(dot, "scatter_input_3"), "x₃&#160; 1×64");
+  EXPECT_NE(whole.dot.find("label=\"&#160; 768 B\""), std::string::npos);
+  EXPECT_NE(whole.dot.find("label=\"&#160; 256 B\""), std::string::npos);
+  EXPECT_NE(whole.dot.find("1.792 kB in 3 messages"), std::string::npos);
+  EXPECT_NE(whole.dot.find("3 × 4.000 MB"), std::string::npos);
+}
+
+TEST(StepPictures, DrawADeviceWithoutAPartIdleThroughTheWholeStep) {
+  test::DataParallelCase what;
+  what.rows = {4, 4, 2};
+  const Picture whole = draw(test::data_parallel_case(what))[0];
+  const DotText dot = read_dot(whole.dot);
+  for (const char* row : {"scatter_input", "replicate", "forward", "gather_output", "loss",
+                          "scatter_grad", "backward", "reduce_grad", "update"}) {
+    const std::string node = std::string(row) + "_3";
+    EXPECT_EQ(label(dot, node), "idle") << node;
+    EXPECT_EQ(attribute(dot.nodes.at(node), "class"), "idle") << node;
+  }
+  EXPECT_EQ(label(dot, "update_1"), "copy is freed");
+  EXPECT_TRUE(whole.caption.ends_with("Device 3 has nothing to do.")) << whole.caption;
+}
+
+TEST(StepPictures, NumberChunksInTheOrderOfTheDeviceIds) {
+  test::DataParallelCase what;
+  what.device_ids = {2, 0};
+  what.output_device = 3;
+  what.rows = {8, 8};
+  const Picture whole = draw(test::data_parallel_case(what))[0];
+  const DotText dot = read_dot(whole.dot);
+  EXPECT_EQ(label(dot, "forward_2"), "y₀ = f(x₀)");
+  EXPECT_EQ(label(dot, "forward_0"), "y₁ = f(x₁)");
+  EXPECT_EQ(label(dot, "forward_1"), "idle");
+  EXPECT_EQ(label(dot, "gather_output_3"), "Y&#160; 16×10");
+  EXPECT_EQ(label(dot, "update_2"), "W ← W − η · dW");
+  EXPECT_NE(whole.dot.find("device 2 = device_ids[0]"), std::string::npos);
+  EXPECT_NE(whole.dot.find("device 3 = output_device"), std::string::npos);
+}
+
+TEST(StepPictures, TellTheParametersOfABucketFromItsOps) {
+  const Picture whole = draw(test::ddp_case(2, 2))[0];
+  EXPECT_NE(whole.dot.find("features.conv2.weight"), std::string::npos);
+  EXPECT_EQ(label(read_dot(whole.dot), "backward_0_1"), "dW₁ → bucket 0\\n400 kB");
+}
+
+TEST(StepPictures, JoinTheMiddleBucketsWhereThereAreMany) {
+  const std::vector<std::string> all = names(draw(test::ddp_case(2, 9)));
+  EXPECT_NE(std::find(all.begin(), all.end(), "step2-all-reduce-4-7"), all.end());
+  EXPECT_NE(std::find(all.begin(), all.end(), "step2-all-reduce-8"), all.end());
+  EXPECT_EQ(std::find(all.begin(), all.end(), "step2-all-reduce-5"), all.end());
+}
+
+TEST(StepPictures, LeaveOutLanesAndSaySo) {
+  const DotText dot = read_dot(draw(test::ddp_case(12, 1))[0].dot);
+  EXPECT_TRUE(dot.nodes.contains("forward_5"));
+  EXPECT_FALSE(dot.nodes.contains("forward_6"));
+  EXPECT_TRUE(dot.nodes.contains("forward_11"));
+  EXPECT_EQ(label(dot, "forward_more"), "× 5");
+  EXPECT_NE(draw(test::ddp_case(12, 1))[0].dot.find("… 5 more"), std::string::npos);
+  EXPECT_TRUE(read_dot(draw(test::ddp_case(8, 1))[0].dot).nodes.contains("forward_7"));
+}
+
+class Frames : public testing::TestWithParam<const char*> {};
+
+TEST_P(Frames, KeepEveryNodeAndEdgeOfTheWhole) {
+  const std::string what = GetParam();
+  const Trace trace = what == "dp"    ? test::data_parallel_case({})
+                      : what == "ddp" ? test::ddp_case(12, 3)
+                                      : test::single_case();
+  const std::vector<Picture> pictures = draw(trace);
+  const DotText whole = read_dot(pictures[0].dot);
+  ASSERT_GT(whole.nodes.size(), 9U);
+  for (const Picture& picture : pictures) {
+    if (picture.layout != "dot") continue;
+    const DotText frame = read_dot(picture.dot);
+    EXPECT_EQ(frame.edges, whole.edges) << picture.name;
+    ASSERT_EQ(frame.nodes.size(), whole.nodes.size()) << picture.name;
+    for (const auto& [id, attributes] : whole.nodes) {
+      ASSERT_TRUE(frame.nodes.contains(id)) << picture.name << ": " << id;
+      EXPECT_EQ(attribute(frame.nodes.at(id), "width"), attribute(attributes, "width")) << id;
+      EXPECT_EQ(attribute(frame.nodes.at(id), "height"), attribute(attributes, "height")) << id;
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Strategies, Frames, testing::Values("single", "dp", "ddp"),
+                         [](const auto& param) { return std::string(param.param); });
+
+TEST(Frames, HideTheFutureAndPaleThePast) {
+  const std::vector<Picture> frames = draw(test::data_parallel_trace(), "forward");
+  ASSERT_EQ(frames.size(), 1U);
+  const DotText dot = read_dot(frames[0].dot);
+  EXPECT_EQ(attribute(dot.nodes.at("replicate_1"), "class"), "comm past");
+  EXPECT_EQ(attribute(dot.nodes.at("forward_1"), "class"), "compute now");
+  EXPECT_EQ(attribute(dot.nodes.at("loss_0"), "style"), "invis");
+  EXPECT_EQ(frames[0].caption, "4 of 4 devices compute, each on its part.");
+}
+
+TEST(StepPictures, KeepUserTextsFromBecomingMarkup) {
+  Trace trace = test::ddp_case(2, 1);
+  trace.run.model = R"(a"b\c<d>&amp;)"
+                    "\n模型";
+  for (TraceOp& op : trace.ops) {
+    if (op.name == "copy-to-bucket") op.label = R"("<b>&\)";
+  }
+  const Picture whole = draw(trace)[0];
+  EXPECT_NE(whole.dot.find("a&quot;b\\c&lt;d&gt;&amp;amp; 模型"), std::string::npos) << whole.dot;
+  EXPECT_NE(whole.dot.find(R"(on rank 0: \"<b>&amp;\\")"), std::string::npos) << whole.dot;
+}
+
+TEST(StepPictures, NameTheStepsAndPhasesThatAreThere) {
+  const Trace trace = test::data_parallel_trace();
+  try {
+    draw_step(trace, 7, "", {});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()), "step 7: the trace has step 0");
+    EXPECT_EQ(error.kind(), ErrorKind::kInvalidArgument);
+  }
+  try {
+    draw(trace, "sync-buffers");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kInvalidArgument);
+    EXPECT_NE(std::string(error.what()).find("replicate"), std::string::npos) << error.what();
+  }
+  EXPECT_THROW(draw_step(test::collective_trace(), 0, "", {}), Error);
+}
+
+}  // namespace
+}  // namespace ringside
