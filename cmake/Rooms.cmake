@@ -83,6 +83,9 @@ function(ringside_test name)
   if(test_LABEL)
     list(APPEND properties LABELS ${test_LABEL})
   endif()
+  if(RINGSIDE_SANITIZE)  # tests/support/selection.h
+    list(APPEND properties ENVIRONMENT_MODIFICATION "RINGSIDE_TEST_SELECTION=set:pairwise")
+  endif()
   if(RINGSIDE_SANITIZE STREQUAL "address")
     list(APPEND properties ENVIRONMENT
          "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/leaks.supp:print_suppressions=0")

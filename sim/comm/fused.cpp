@@ -17,7 +17,7 @@ class Evaluation {
  public:
   Evaluation(const FusedPlan& plan, ReduceOp op, std::span<const RankBuffers> buffers)
       : plan_(plan),
-        op_(op),
+        op_(combines(plan.frame.request.operation) ? op : ReduceOp::kSum),
         dtype_(plan.frame.request.dtype),
         element_(size_of(dtype_)),
         buffers_(buffers) {
@@ -108,7 +108,7 @@ class Evaluation {
     for (const int rank : target.destinations) {
       std::byte* into = destination(rank);
       if (into != value) std::memcpy(into, value, bytes());
-      if (rank == target.destinations.front() && combines(plan_.frame.request.operation)) {
+      if (rank == target.destinations.front()) {
         conclude(dtype_, op_, plan_.frame.request.ranks, into, block_.size());
         value = into;
       }

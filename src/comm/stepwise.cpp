@@ -36,7 +36,11 @@ class InMemoryTransport : public Transport {
 
 StepwiseRank::StepwiseRank(const Schedule& schedule, ReduceOp op, int rank,
                            const RankBuffers& buffers)
-    : schedule_(schedule), op_(op), rank_(rank), buffers_(buffers), elements_(schedule.elements) {
+    : schedule_(schedule),
+      op_(combines(schedule.request.operation) ? op : ReduceOp::kSum),
+      rank_(rank),
+      buffers_(buffers),
+      elements_(schedule.elements) {
   if (buffers.output.size() == elements_ && buffers.destination != nullptr) {
     work_ = buffers.destination;
   } else {
@@ -100,10 +104,8 @@ void StepwiseRank::finish() {
   if (work_ != buffers_.destination) {
     std::memcpy(buffers_.destination, bytes_of(output).data(), size_of_elements(output.size()));
   }
-  if (combines(schedule_.request.operation)) {
-    conclude(schedule_.request.dtype, op_, schedule_.request.ranks, buffers_.destination,
-             output.size());
-  }
+  conclude(schedule_.request.dtype, op_, schedule_.request.ranks, buffers_.destination,
+           output.size());
 }
 
 void run_stepwise(const Schedule& schedule, ReduceOp op, int rank, const RankBuffers& buffers,

@@ -17,7 +17,8 @@ namespace ringside {
 
 class StepwiseRank {
  public:
-  /// Takes the rank's contribution into its full buffer. `schedule` must outlive the object.
+  /// Takes the rank's contribution into its full buffer. `schedule` must outlive the object; `op`
+  /// does not matter where the operation does not combine.
   StepwiseRank(const Schedule& schedule, ReduceOp op, int rank, const RankBuffers& buffers);
 
   void send(std::size_t round, Transport& transport);

@@ -1,6 +1,7 @@
 // Every schedule that can be asked for is proved right, for 1 to 16 ranks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -65,7 +66,12 @@ INSTANTIATE_TEST_SUITE_P(Operations, EverySchedule,
                          testing::Values(Operation::kBroadcast, Operation::kScatter,
                                          Operation::kGather, Operation::kReduce,
                                          Operation::kAllReduce, Operation::kAllGather,
-                                         Operation::kReduceScatter, Operation::kBarrier));
+                                         Operation::kReduceScatter, Operation::kBarrier),
+                         [](const auto& info) {
+                           std::string name(to_string(info.param));
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 TEST(EverySchedule, IsRightWithCountsPerRank) {
   for (const auto operation : {Operation::kGather, Operation::kScatter}) {

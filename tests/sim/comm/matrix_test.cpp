@@ -48,7 +48,8 @@ TEST_P(CollectiveMatrix, EveryRankGetsTheReferenceFused) {
 TEST_P(CollectiveMatrix, EveryRankGetsTheReferenceStepwise) {
   run_cases(test::collective_matrix(), GetParam(), true);
 }
-INSTANTIATE_TEST_SUITE_P(Ranks, CollectiveMatrix, testing::Range(1, 9));
+INSTANTIATE_TEST_SUITE_P(Ranks, CollectiveMatrix, testing::Range(1, 9),
+                         [](const auto& info) { return std::to_string(info.param); });
 
 TEST(LargeCollective, AMillionElementsOfEachOperation) {
   std::vector<CollectiveCase> cases;
