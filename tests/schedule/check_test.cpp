@@ -67,8 +67,8 @@ INSTANTIATE_TEST_SUITE_P(Operations, EverySchedule,
                                          Operation::kGather, Operation::kReduce,
                                          Operation::kAllReduce, Operation::kAllGather,
                                          Operation::kReduceScatter, Operation::kBarrier),
-                         [](const auto& info) {
-                           std::string name(to_string(info.param));
+                         [](const auto& tested) {
+                           std::string name(to_string(tested.param));
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
