@@ -6,6 +6,7 @@
 #include "cli/collective_report.h"
 #include "cli/collective_run.h"
 #include "cli/commands.h"
+#include "cli/pictures.h"
 #include "cli/terminal.h"
 #include "core/nearest_name.h"
 #include "ringside/error.h"
@@ -73,6 +74,11 @@ void check_meaning(const Arguments& arguments, Operation operation) {
   refuse("count", operation != Operation::kBarrier);
   refuse("counts", operation == Operation::kScatter || operation == Operation::kGather);
   refuse("pieces", operation == Operation::kBroadcast || operation == Operation::kReduce);
+  for (const char* option : {"format", "theme"}) {
+    if (!arguments.has(option) || arguments.has("draw")) continue;
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("--{}: nothing is drawn without --draw", option), "add --draw DIR");
+  }
   if (arguments.has("count") && arguments.has("counts")) {
     throw Error(ErrorKind::kInvalidArgument, "--count and --counts: only one may be given",
                 "leave one of them out");
@@ -109,6 +115,39 @@ ScheduleRequest request_of(const Arguments& arguments) {
   return request;
 }
 
+// The texts in the ranks' boxes, per stage; empty where there is nothing to show.
+std::vector<std::vector<std::string>> box_texts(const CollectiveRun& run) {
+  std::vector<std::vector<std::string>> texts;
+  // Pictures are one per round; the scaling and division of avg belong to the stage beside them.
+  for (const StageRecord& stage : run.stages) {
+    std::vector<std::string> ranks;
+    for (const Holding& holding : stage.ranks) ranks.push_back(holding_text(holding));
+    const bool replaces = stage.label.starts_with("times") || stage.label.starts_with("divided");
+    if (replaces && !texts.empty()) texts.pop_back();
+    texts.push_back(std::move(ranks));
+  }
+  if (texts.size() != run.schedule.rounds.size() + 1) texts.clear();
+  return texts;
+}
+
+constexpr int kMaxDrawnRounds = 64;
+
+std::vector<std::string> draw(const CollectiveRun& run, const Arguments& arguments,
+                              Terminal& terminal) {
+  if (!arguments.has("draw")) return {};
+  if (run.schedule.rounds.size() > kMaxDrawnRounds) {
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("--draw: {} rounds are {} pictures; at most {} are drawn",
+                    run.schedule.rounds.size(), run.schedule.rounds.size() + 1, kMaxDrawnRounds),
+        "take fewer ranks");
+  }
+  DrawOptions draw_options;
+  draw_options.theme = parse_theme(arguments.value("theme", "light"));
+  return save_pictures(draw_schedule(run.schedule, run.op, box_texts(run), draw_options),
+                       arguments.value("draw"), parse_formats(arguments.value("format")), terminal);
+}
+
 std::vector<Option> options() {
   return {
       {"algorithm", "NAME", "auto, ring, star or tree", "Collective", "auto ring star tree"},
@@ -129,6 +168,9 @@ std::vector<Option> options() {
        "even nccl gloo"},
       {"pieces", "K", "pieces of a ring's broadcast or reduce that follow each other (1)",
        "Collective"},
+      {"draw", "DIR", "write a picture of every round", "Pictures", "DIR"},
+      {"format", "LIST", "dot, svg, png, or several: dot,svg (svg)", "Pictures", "dot svg png"},
+      {"theme", "NAME", "light or dark", "Pictures", "light dark"},
   };
 }
 
@@ -137,12 +179,16 @@ int run(const Arguments& arguments, Terminal& terminal) {
   const ReduceOp op = parse_reduce_op(arguments.value("op", "sum"));
   terminal.progress("working out the rounds");
   const CollectiveRun result = run_collective(request, op);
+  const std::vector<std::string> pictures = draw(result, arguments, terminal);
   terminal.clear_progress();
   if (terminal.json()) {
-    terminal.emit(collective_document(result, {}));
+    terminal.emit(collective_document(result, pictures));
     return 0;
   }
   terminal.say(collective_text(result));
+  if (!pictures.empty()) {
+    terminal.print("Wrote {} to {}\n", counted(pictures.size(), "file"), arguments.value("draw"));
+  }
   return 0;
 }
 
@@ -166,7 +212,7 @@ Command collective_command() {
           "ringside collective all-reduce                             # a ring of 4 ranks\n"
           "ringside collective all-reduce --algorithm star --ranks 8  # all through rank 0\n"
           "ringside collective broadcast --root 2 --algorithm tree\n"
-          "ringside collective gather --counts 3,3,3,1\n"
+          "ringside collective gather --counts 3,3,3,1 --draw pictures\n"
           "ringside collective all-reduce --count 1000000 --json",
       .options = options,
       .run = run,

@@ -96,6 +96,16 @@ TEST(Collective, EdgesOfSizes) {
   EXPECT_EQ(huge["cost"]["bytes"], 24'000'000'000'000);
 }
 
+TEST(Collective, DrawsEveryRound) {
+  const ScratchDirectory scratch;
+  const json document = document_of(run_ringside(
+      {"collective", "broadcast", "--algorithm", "tree", "--draw", scratch / "p", "--json"}));
+  EXPECT_GE(document["pictures"].size(), 3u);
+  for (const json& path : document["pictures"]) {
+    EXPECT_TRUE(std::filesystem::exists(path.get<std::string>())) << path;
+  }
+}
+
 TEST(Doctor, FindsSomethingOfEverything) {
   const json document = document_of(run_ringside({"doctor", "--json"}));
   EXPECT_EQ(document["ringside"], "doctor");
