@@ -34,7 +34,7 @@ class SimLatch : public Latch, public Markable {
 
 }  // namespace
 
-void Gate::complete(const std::exception_ptr& error) {
+void Gate::complete(const std::exception_ptr& error) const {
   if (state_->completed.load()) return;
   state_->scheduler->complete_gate(*state_, to_failure(error));
 }

@@ -39,7 +39,7 @@ class Gate {
   Gate() = default;
   explicit Gate(std::shared_ptr<State> state) : state_(std::move(state)) {}
   /// The stream goes on; with an error the stream takes it as its asynchronous error.
-  void complete(const std::exception_ptr& error = {});
+  void complete(const std::exception_ptr& error = {}) const;
   /// The asynchronous error that the stream already had when it reached the gate (its data cannot
   /// be trusted); null if none.
   std::exception_ptr poison() const;
