@@ -39,7 +39,7 @@ SimCommunicator::SimCommunicator(std::shared_ptr<SimGroup> group, int rank, Devi
 
 Work SimCommunicator::submit(CollectiveCall call, Stream& stream) {
   PendingCall pending{this, std::move(call), &stream, std::make_shared<Work::State>()};
-  const Work work(pending.work);
+  Work work(pending.work);
   if (open_groups_ > 0) {
     queue_->add(std::move(pending));
   } else {

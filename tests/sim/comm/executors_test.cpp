@@ -120,6 +120,44 @@ TEST(Executors, AgreeWithCountsPerRank) {
   }
 }
 
+// docs/communication.md tabulates the order of additions; the sums below are that table.
+TEST(Executors, AddInTheDocumentedOrder) {
+  constexpr std::size_t kCount = 64;
+  const auto g = [](int rank, std::size_t i) { return test::contribution<float>(9, rank, i); };
+  const auto expect_order = [&](Algorithm algorithm, Direction direction, auto sum) {
+    ScheduleRequest request;
+    request.algorithm = algorithm;
+    request.direction = direction;
+    request.border = Border::kEven;
+    request.ranks = 4;
+    request.count = kCount;
+    std::vector<std::vector<float>> values(4, std::vector<float>(kCount));
+    std::vector<RankBuffers> buffers;
+    for (int rank = 0; rank < 4; ++rank) {
+      auto& own = values[static_cast<std::size_t>(rank)];
+      for (std::size_t i = 0; i < kCount; ++i) own[i] = g(rank, i);
+      auto* memory = reinterpret_cast<std::byte*>(own.data());
+      buffers.push_back({{0, kCount}, memory, {0, kCount}, memory});
+    }
+    run_fused(make_fused_plan(make_schedule(request)), ReduceOp::kSum, buffers, {0, kCount});
+    for (std::size_t i = 0; i < kCount; ++i) {
+      const int chunk = static_cast<int>(i / 16);
+      const auto in_ring = [&](int step) { return g((chunk + 4 + step) % 4, i); };
+      ASSERT_EQ(values[2][i], sum(i, in_ring)) << to_string(algorithm) << " " << i;
+    }
+  };
+  expect_order(Algorithm::kRing, Direction::kUp, [](std::size_t, auto in_ring) {
+    return ((in_ring(1) + in_ring(2)) + in_ring(3)) + in_ring(0);
+  });
+  expect_order(Algorithm::kRing, Direction::kDown, [](std::size_t, auto in_ring) {
+    return ((in_ring(-1) + in_ring(-2)) + in_ring(-3)) + in_ring(0);
+  });
+  expect_order(Algorithm::kStar, Direction::kUp,
+               [&](std::size_t i, auto) { return ((g(0, i) + g(1, i)) + g(2, i)) + g(3, i); });
+  expect_order(Algorithm::kTree, Direction::kUp,
+               [&](std::size_t i, auto) { return (g(0, i) + g(2, i)) + (g(1, i) + g(3, i)); });
+}
+
 // No schedule of ours lets ranks compute values of their own; recursive doubling with operands in
 // rank order does. In place, each destination is another target's operand.
 TEST(FusedPlan, TargetsThatNeedEachOthersPlacesAreEvaluatedFirst) {
