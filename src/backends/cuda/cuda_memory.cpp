@@ -61,7 +61,7 @@ std::shared_ptr<Storage> Memory::allocate(std::size_t bytes) {
                             index_, bytes, free, total),
                 "take a smaller batch or model, or end what else uses this GPU");
   }
-  RINGSIDE_CUDA_CHECK(error);
+  if (error != cudaSuccess) throw_cuda_error(error, "cudaMallocAsync", __FILE__, __LINE__);
   // Only now may every other stream use it.
   RINGSIDE_CUDA_CHECK(cudaStreamSynchronize(stream_));
   return std::make_shared<Storage>(data, bytes, [memory = shared_from_this()](void* block) {

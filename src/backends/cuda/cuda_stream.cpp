@@ -90,13 +90,14 @@ void CudaStream::enqueue_op(const OpInfo& info, Launch launch) {
   }
 }
 
+// An event can be recorded only on the GPU that was current when it was made; a thread that drives
+// many ranks comes here with any of them current.
 void CudaStream::keep_alive(std::shared_ptr<const void> used) {
+  device_.make_current();
   if (spare_.empty()) spare_.emplace_back();
-  InFlight entry{std::move(spare_.back()), std::move(used)};
+  in_flight_.push_back({std::move(spare_.back()), std::move(used)});
   spare_.pop_back();
-  const cudaError_t error = cudaEventRecord(entry.end.get(), native_);
-  in_flight_.push_back(std::move(entry));
-  RINGSIDE_CUDA_CHECK(error);
+  RINGSIDE_CUDA_CHECK(cudaEventRecord(in_flight_.back().end.get(), native_));
 }
 
 void CudaStream::let_go_of_done() {

@@ -36,7 +36,7 @@ class NcclScope {
 void check_earlier_calls(ncclComm_t communicator) {
   ncclResult_t earlier = ncclSuccess;
   RINGSIDE_NCCL_CHECK(ncclCommGetAsyncError(communicator, &earlier));
-  RINGSIDE_NCCL_CHECK(earlier);
+  if (earlier != ncclSuccess) throw_nccl_error(earlier, "an earlier call", __FILE__, __LINE__);
 }
 
 }  // namespace
