@@ -123,6 +123,7 @@ std::string DataParallelDiagram::title_of(Phase phase) const {
 }
 
 std::string DataParallelDiagram::remark_of(Phase phase, const PhaseFacts& facts) const {
+  if (phase == Phase::kLoss && !facts.sent.empty()) return "targets: " + transfer_remark(facts);
   if (!facts.sent.empty()) return transfer_remark(facts);
   switch (phase) {
     case Phase::kLoad:

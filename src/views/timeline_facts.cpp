@@ -130,11 +130,11 @@ TimedBox FactsBuilder::compute_box(const TraceOp& op, const std::string& layer, 
   box.start = entry(op).start;
   box.end = entry(op).end;
   box.tooltip = fmt::format("{} {}: {}", who_, op.rank, to_string(op.phase));
+  if (is_ddp_ && op.phase == Phase::kBackward) box.dark_fill = bucket >= 0 && bucket % 2 == 0;
   if (layer.empty()) {
     box.texts = phase_texts(op.phase);
     return box;
   }
-  box.dark_fill = bucket >= 0 && bucket % 2 == 0;
   const bool is_number = layer.front() >= '0' && layer.front() <= '9';
   box.texts = {(is_number ? "B" : "") + clean_text(layer)};
   box.tooltip += fmt::format(" of layer {}", layer);
@@ -147,8 +147,9 @@ void FactsBuilder::add_compute(TimedLane& lane, const std::vector<const TraceOp*
   std::string group;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const TraceOp& op = *ops[i];
-    const bool loads = op.kind == OpKind::kCopy && op.phase == Phase::kLoad;
-    if (op.kind != OpKind::kCompute && !loads) continue;
+    // Copies within the device are work of its own; those between devices are communication.
+    const bool copies = op.kind == OpKind::kCopy && (op.peer < 0 || op.peer == op.rank);
+    if (op.kind != OpKind::kCompute && !copies) continue;
     std::string next = compute_group(op, group);
     if (next != group || lane.compute.empty()) {
       const std::size_t space = next.find(' ');
