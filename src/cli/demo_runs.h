@@ -24,8 +24,8 @@ std::vector<DemoRun> run_demo(const std::function<void(const std::string& text)>
 /// The step that is shown and drawn: DDP has rebuilt its buckets after step 0.
 inline constexpr int kDemoStep = 2;
 inline constexpr double kDemoTolerance = 1e-4;
-/// The last 261 rows are other writers' than most that are trained on: the nearest training row
-/// (1-NN) has the right label for 94.3 % of them, and small networks settle near 91 %.
+/// The last 261 rows are not easy: the nearest training row (1-NN) has the right label for 94.3 %
+/// of them, and small networks settle near 91 %.
 inline constexpr double kDemoAccuracy = 0.9;
 inline constexpr std::size_t kDemoBuckets = 3;
 

@@ -55,6 +55,10 @@ std::string run_summary(const RunReport& report) {
                                  counted(static_cast<std::size_t>(report.steps), "step"),
                                  report.seconds, report.first_step_seconds, report.parameters,
                                  format_bytes(report.parameter_bytes));
+  if (report.scenario.backend == "meta") {
+    return text + "meta executes nothing: there are no losses and no results\n\n" +
+           format_memory(report.memory);
+  }
   if (report.epochs.empty() && !report.step_losses.empty()) {
     text += fmt::format("loss of the last step {:.6f}\n", report.step_losses.back());
   }

@@ -85,6 +85,14 @@ TEST(Run, QuietSaysNothingAndTextSaysWhatHappened) {
   EXPECT_NE(text.output.find("the same on 4 ranks"), std::string::npos) << text.output;
 }
 
+TEST(Run, MetaSaysThatItComputesNothing) {
+  const ProcessResult result =
+      run_ringside({"run", "--backend", "meta", "--devices", "64", "--steps", "1"});
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_NE(result.output.find("meta executes nothing"), std::string::npos) << result.output;
+  EXPECT_EQ(result.output.find("loss of"), std::string::npos) << result.output;
+}
+
 TEST(Run, WritesTraceReportAndPictures) {
   const ScratchDirectory scratch;
   const ProcessResult result = run_ringside(
