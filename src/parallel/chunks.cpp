@@ -80,7 +80,7 @@ std::vector<std::size_t> chunk_counts(const Shape& shape, int dim,
 Tensor pack_chunks(const Tensor& tensor, int dim, const std::vector<std::int64_t>& sizes,
                    MemoryKind kind) {
   if (dim == 0) return tensor;
-  const Tensor packed =
+  Tensor packed =
       Tensor::empty(tensor.device(), Shape{tensor.numel()}, tensor.dtype(), kind, tensor.name());
   copy_parts(Way::kPack, packed, tensor, tensor.shape(), dim, sizes);
   return packed;
@@ -93,7 +93,7 @@ Tensor unpack_chunks(const Tensor& packed, const Shape& shape, int dim,
     return Tensor::view(packed.device(), packed.buffer(), packed.array().offset, shape,
                         packed.dtype(), name);
   }
-  const Tensor whole = Tensor::empty(packed.device(), shape, packed.dtype(), kind, name);
+  Tensor whole = Tensor::empty(packed.device(), shape, packed.dtype(), kind, name);
   copy_parts(Way::kUnpack, whole, packed, shape, dim, sizes);
   return whole;
 }

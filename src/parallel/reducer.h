@@ -53,7 +53,7 @@ class Reducer {
   void rebuild();
   void gradient_ready(std::size_t parameter);
   void launch_ready_buckets();
-  void launch(std::size_t bucket);
+  void launch(std::size_t index);
   void check_finished() const;
 
   std::vector<NamedTensor> parameters_;

@@ -20,7 +20,7 @@ class Unrecorded {
  public:
   explicit Unrecorded(const std::vector<Device*>& devices) {
     for (Device* device : devices) {
-      before_.push_back({device, device->listener()});
+      before_.emplace_back(device, device->listener());
       device->set_listener(nullptr);
     }
   }
