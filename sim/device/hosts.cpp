@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <deque>
 #include <new>
-#include <stdexcept>
 #include <system_error>
 #include <utility>
 
@@ -21,31 +20,7 @@ struct EndedHosts : Counter {
   }
 };
 
-/// A consequence of what another rank did.
-bool is_consequence(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const Error& e) {
-    return e.kind() == ErrorKind::kDeadlock || e.kind() == ErrorKind::kRankFailed;
-  } catch (...) {
-    return false;
-  }
-}
-
 std::string message_of(const std::exception_ptr& error) { return to_failure(error)->what(); }
-
-[[noreturn]] void rethrow_for_rank(int rank, const std::exception_ptr& error) {
-  const std::string prefix = fmt::format("rank {}: ", rank);
-  try {
-    std::rethrow_exception(error);
-  } catch (const Error& e) {
-    throw e.with_prefix(prefix);
-  } catch (const std::bad_alloc&) {
-    throw;  // the machine's memory, not this rank's
-  } catch (const std::exception& e) {
-    throw std::runtime_error(prefix + e.what());
-  }
-}
 
 }  // namespace
 
@@ -195,13 +170,7 @@ void Scheduler::run(const std::vector<int>& ranks, const std::function<void(int)
     const Lock lock(mutex_);
     for (Host& host : hosts) hosts_.remove(&host);
   }
-  for (const bool consequences : {false, true}) {
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      if (errors[i] && is_consequence(errors[i]) == consequences) {
-        rethrow_for_rank(ranks[i], errors[i]);
-      }
-    }
-  }
+  rethrow_first_cause(ranks, errors);
   if (unsurfaced) std::rethrow_exception(unsurfaced);
 }
 

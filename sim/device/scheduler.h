@@ -22,8 +22,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/failure.h"
 #include "sim/device/engine.h"
-#include "sim/device/failure.h"
 
 namespace ringside::sim {
 

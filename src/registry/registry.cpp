@@ -44,14 +44,14 @@ const std::vector<Backend>& backends() {
   return all;
 }
 
-std::unique_ptr<World> open_world(std::string_view name, const WorldOptions& options) {
-  const Backend& backend = find_backend(name);
-  const std::string reason = backend.why_unavailable();
+std::unique_ptr<World> open_world(std::string_view backend, const WorldOptions& options) {
+  const Backend& found = find_backend(backend);
+  const std::string reason = found.why_unavailable();
   if (!reason.empty()) {
-    throw Error(ErrorKind::kUnavailable, fmt::format("backend '{}': {}", name, reason),
+    throw Error(ErrorKind::kUnavailable, fmt::format("backend '{}': {}", backend, reason),
                 "use --backend sim instead: it runs everywhere");
   }
-  return backend.open(options);
+  return found.open(options);
 }
 
 }  // namespace ringside

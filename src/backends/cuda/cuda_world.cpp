@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include <exception>
-#include <optional>
-#include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "backends/cuda/cuda_communicator.h"
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/nccl_group.h"
+#include "core/failure.h"
 #include "core/launch_blocking.h"
 #include "ringside/error.h"
 
@@ -22,38 +22,6 @@ namespace {
 using cuda::CudaCommunicator;
 using cuda::CudaDevice;
 using cuda::NcclGroup;
-
-std::string message_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    return e.what();
-  } catch (...) {
-    return "an exception of unknown type";
-  }
-}
-
-/// Of what another rank did, or did not do.
-bool is_consequence(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const Error& e) {
-    return e.kind() == ErrorKind::kDeadlock || e.kind() == ErrorKind::kRankFailed;
-  } catch (...) {
-    return false;
-  }
-}
-
-[[noreturn]] void rethrow_for_rank(int rank, const std::exception_ptr& error) {
-  const std::string prefix = fmt::format("rank {}: ", rank);
-  try {
-    std::rethrow_exception(error);
-  } catch (const Error& e) {
-    throw e.with_prefix(prefix);
-  } catch (const std::exception& e) {
-    throw std::runtime_error(prefix + e.what());
-  }
-}
 
 class CudaWorld : public World {
  public:
@@ -84,11 +52,19 @@ class CudaWorld : public World {
     std::vector<std::thread> threads;
     group_->rendezvous().begin_run();
     for (const int rank : local_ranks_) {
-      threads.emplace_back([&, rank] { errors[checked(rank)] = run_rank(rank, function); });
+      std::exception_ptr& error = errors[checked(rank)];
+      try {
+        threads.emplace_back([&, rank] { error = run_rank(rank, function); });
+      } catch (const std::system_error& e) {
+        error = std::make_exception_ptr(
+            Error(ErrorKind::kUnavailable, fmt::format("cannot start a thread: {}", e.what()),
+                  "use fewer ranks, or raise the limit on threads (ulimit -u)"));
+        group_->rendezvous().end_rank(rank, to_failure(error));
+      }
     }
     for (std::thread& thread : threads) thread.join();
     group_->rendezvous().end_run();
-    rethrow_first_cause(errors);
+    rethrow_first_cause(local_ranks_, errors);
   }
 
   void drive(const std::function<void()>& function) override { function(); }
@@ -111,24 +87,13 @@ class CudaWorld : public World {
     } catch (...) {
       error = std::current_exception();
     }
-    group_->rendezvous().end_rank(
-        rank, error ? std::optional<std::string>(message_of(error)) : std::nullopt);
+    group_->rendezvous().end_rank(rank, to_failure(error));
     try {
       device(rank).synchronize();
     } catch (...) {
       if (!error) error = std::current_exception();
     }
     return error;
-  }
-
-  static void rethrow_first_cause(const std::vector<std::exception_ptr>& errors) {
-    for (const bool consequences : {false, true}) {
-      for (std::size_t rank = 0; rank < errors.size(); ++rank) {
-        if (errors[rank] && is_consequence(errors[rank]) == consequences) {
-          rethrow_for_rank(static_cast<int>(rank), errors[rank]);
-        }
-      }
-    }
   }
 
   // The group goes before the devices, on whose streams it works.

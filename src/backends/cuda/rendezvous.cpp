@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "ringside/error.h"
@@ -41,7 +42,7 @@ void Rendezvous::meet(std::span<const RankCall> calls) {
     changed_.wait(lock, [&] { return meeting->over; });
   }
   for (const auto& meeting : mine) {
-    if (meeting->error) std::rethrow_exception(meeting->error);
+    if (meeting->failure) raise(meeting->failure);
   }
 }
 
@@ -52,7 +53,7 @@ void Rendezvous::settle(const Meetings& complete) {
     sequence_.close(meeting->sequence());
     meeting->over = true;
     if (const auto mismatch = meeting->mismatch(name_)) {
-      meeting->error = std::make_exception_ptr(*mismatch);
+      meeting->failure = std::make_shared<const Error>(*mismatch);
     } else {
       agreed.push_back(meeting);
     }
@@ -61,7 +62,8 @@ void Rendezvous::settle(const Meetings& complete) {
   try {
     enqueue_(agreed);
   } catch (...) {
-    for (const auto& meeting : agreed) meeting->error = std::current_exception();
+    const Failure failure = to_failure(std::current_exception());
+    for (const auto& meeting : agreed) meeting->failure = failure;
   }
 }
 
@@ -79,12 +81,12 @@ void Rendezvous::give_up_if_in_vain() {
                                 [&](const auto& entry) { return waits_in_vain(*entry.second); });
   if (!vain) return;
   for (const auto& meeting : sequence_.realign([](const Meeting&) { return true; })) {
-    meeting->error = absence(*meeting);
+    meeting->failure = absence(*meeting);
     meeting->over = true;
   }
 }
 
-std::exception_ptr Rendezvous::absence(const Meeting& meeting) const {
+Failure Rendezvous::absence(const Meeting& meeting) const {
   const std::vector<bool> nobody_is_held_up(ranks_.size(), false);
   std::vector<std::string> lines;
   bool failed = false;
@@ -96,7 +98,7 @@ std::exception_ptr Rendezvous::absence(const Meeting& meeting) const {
           fmt::format("rank {} {}", world_rank, meeting.describe(rank, name_, nobody_is_held_up)));
     } else if (ranks_[i].failure) {
       failed = true;
-      lines.push_back(fmt::format("rank {} has failed: {}", world_rank, *ranks_[i].failure));
+      lines.push_back(fmt::format("rank {} has failed: {}", world_rank, ranks_[i].failure->what()));
     } else if (running_ && !ranks_[i].active) {
       lines.push_back(fmt::format("rank {} has ended", world_rank));
     }
@@ -104,18 +106,18 @@ std::exception_ptr Rendezvous::absence(const Meeting& meeting) const {
   const std::string hint =
       running_ ? "all ranks of a communicator must make the same calls in the same order"
                : "one thread that drives all ranks puts their calls into one GroupScope";
-  return std::make_exception_ptr(
-      Error(failed ? ErrorKind::kRankFailed : ErrorKind::kDeadlock,
-            fmt::format("a collective cannot happen\n  {}", fmt::join(lines, "\n  ")), hint));
+  return std::make_shared<const Error>(
+      failed ? ErrorKind::kRankFailed : ErrorKind::kDeadlock,
+      fmt::format("a collective cannot happen\n  {}", fmt::join(lines, "\n  ")), hint);
 }
 
 void Rendezvous::begin_run() {
   const std::lock_guard lock(mutex_);
   running_ = true;
-  for (RankState& rank : ranks_) rank = {true, std::nullopt};
+  for (RankState& rank : ranks_) rank = {true, nullptr};
 }
 
-void Rendezvous::end_rank(int rank, const std::optional<std::string>& failure) {
+void Rendezvous::end_rank(int rank, const Failure& failure) {
   {
     const std::lock_guard lock(mutex_);
     ranks_[static_cast<std::size_t>(rank)] = {false, failure};

@@ -13,14 +13,13 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "comm/call_slot.h"
 #include "comm/communicator_name.h"
 #include "comm/group_queue.h"
+#include "core/failure.h"
 
 namespace ringside::cuda {
 
@@ -36,7 +35,7 @@ struct Meeting : CallSlot {
   using CallSlot::CallSlot;
   std::vector<PendingCall> calls;  ///< by rank
   bool over = false;               ///< enqueued, or failed
-  std::exception_ptr error;        ///< the same for every rank
+  Failure failure;                 ///< every rank throws its own copy
 };
 
 class Rendezvous {
@@ -55,8 +54,8 @@ class Rendezvous {
 
   /// One thread per rank from now on ...
   void begin_run();
-  /// ... this one ends; `failure` says why if it did not simply return ...
-  void end_rank(int rank, const std::optional<std::string>& failure);
+  /// ... this one ends; `failure` says why, null if it simply returned ...
+  void end_rank(int rank, const Failure& failure);
   /// ... all have ended: again one thread that drives all ranks. Calls that were left alone are
   /// forgotten, so that the next run begins anew.
   void end_run();
@@ -65,10 +64,10 @@ class Rendezvous {
  private:
   struct RankState {
     bool active = false;  // has a thread that may still call
-    std::optional<std::string> failure;
+    Failure failure;
   };
   bool waits_in_vain(const Meeting& meeting) const;
-  std::exception_ptr absence(const Meeting& meeting) const;
+  Failure absence(const Meeting& meeting) const;
   void settle(const Meetings& complete);
   void give_up_if_in_vain();
 

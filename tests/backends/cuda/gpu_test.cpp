@@ -77,10 +77,10 @@ class OneGpu : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string why_not;
-    world = open_or_skip(1, 1 << 24, why_not);
-    if (!world) GTEST_SKIP() << why_not;
+    world_ = open_or_skip(1, 1 << 24, why_not);
+    if (!world_) GTEST_SKIP() << why_not;
   }
-  Device& device() const { return world->device(0); }
+  Device& device() const { return world_->device(0); }
   Stream& compute() const { return device().compute(); }
 
   template <typename T>
@@ -90,11 +90,11 @@ class OneGpu : public ::testing::Test {
     EXPECT_EQ(data.read(compute()), std::vector<T>(100'003, static_cast<T>(value)));
   }
 
-  std::unique_ptr<World> world;
+  std::unique_ptr<World> world_;
 };
 
 TEST_F(OneGpu, HasANameAndRuns) {
-  EXPECT_EQ(world->backend(), "cuda");
+  EXPECT_EQ(world_->backend(), "cuda");
   EXPECT_TRUE(device().executes());
   EXPECT_TRUE(contains(device().name(), "cuda:0 (")) << device().name();
 }
@@ -162,7 +162,7 @@ TEST_F(OneGpu, AMissingKernelFailsAtOnceAndHarmsNothing) {
 }
 
 TEST_F(OneGpu, ReducesAndBroadcastsAlone) {
-  world->run([](Rank& rank) {
+  world_->run([](Rank& rank) {
     Stream& stream = rank.device.stream(StreamKind::kCommunication);
     const Data<float> from(rank.device, DType::kFloat32, 5);
     const Data<float> to(rank.device, DType::kFloat32, 5);
@@ -177,8 +177,8 @@ class TwoGpus : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string why_not;
-    world = open_or_skip(2, 0, why_not);
-    if (!world) GTEST_SKIP() << why_not;
+    world_ = open_or_skip(2, 0, why_not);
+    if (!world_) GTEST_SKIP() << why_not;
   }
 
   template <typename T>
@@ -197,11 +197,11 @@ class TwoGpus : public ::testing::Test {
     expect_reduced<T>(rank, dtype, ReduceOp::kMax, 6);
   }
 
-  std::unique_ptr<World> world;
+  std::unique_ptr<World> world_;
 };
 
 TEST_F(TwoGpus, AllReduceEveryDtypeAndOperation) {
-  world->run([&](Rank& rank) {
+  world_->run([&](Rank& rank) {
     expect_all_reductions<float>(rank, DType::kFloat32);
     expect_all_reductions<double>(rank, DType::kFloat64);
     expect_all_reductions<std::int32_t>(rank, DType::kInt32);
@@ -210,28 +210,28 @@ TEST_F(TwoGpus, AllReduceEveryDtypeAndOperation) {
 }
 
 TEST_F(TwoGpus, OneThreadBroadcastsInAGroupAndCopiesBetweenThem) {
-  world->drive([&] {
-    const Data<float> first(world->device(0), DType::kFloat32, 64);
-    const Data<float> second(world->device(1), DType::kFloat32, 64);
-    const Data<float> third(world->device(1), DType::kFloat32, 64);
-    fill(world->device(0).compute(), first.array, 5);
-    const auto communicators = world->local_communicators();
+  world_->drive([&] {
+    const Data<float> first(world_->device(0), DType::kFloat32, 64);
+    const Data<float> second(world_->device(1), DType::kFloat32, 64);
+    const Data<float> third(world_->device(1), DType::kFloat32, 64);
+    fill(world_->device(0).compute(), first.array, 5);
+    const auto communicators = world_->local_communicators();
     {
       const GroupScope group(communicators);
-      communicators[0]->broadcast(first.array, first.array, 64, 0, world->device(0).compute());
-      communicators[1]->broadcast({}, second.array, 64, 0, world->device(1).compute());
+      communicators[0]->broadcast(first.array, first.array, 64, 0, world_->device(0).compute());
+      communicators[1]->broadcast({}, second.array, 64, 0, world_->device(1).compute());
     }
-    EXPECT_EQ(second.read(world->device(1).compute()), std::vector<float>(64, 5.0F));
-    world->device(1).compute().wait(world->device(0).compute().record());
-    world->device(1).compute().enqueue(
+    EXPECT_EQ(second.read(world_->device(1).compute()), std::vector<float>(64, 5.0F));
+    world_->device(1).compute().wait(world_->device(0).compute().record());
+    world_->device(1).compute().enqueue(
         [&](LaunchContext& context) { context.kernels.copy(context, third.array, first.array); });
-    EXPECT_EQ(third.read(world->device(1).compute()), std::vector<float>(64, 5.0F));
+    EXPECT_EQ(third.read(world_->device(1).compute()), std::vector<float>(64, 5.0F));
   });
 }
 
 TEST_F(TwoGpus, ARankThatFailsIsReportedAndTheWorldWorksAgain) {
   try {
-    world->run([](Rank& rank) {
+    world_->run([](Rank& rank) {
       if (rank.rank == 1) throw Error(ErrorKind::kInvalidInput, "broken data");
       const Data<float> data(rank.device, DType::kFloat32, 8);
       rank.communicator.all_reduce(data.array, data.array, 8, ReduceOp::kSum,
@@ -241,7 +241,7 @@ TEST_F(TwoGpus, ARankThatFailsIsReportedAndTheWorldWorksAgain) {
   } catch (const Error& error) {
     EXPECT_EQ(error.what(), std::string("rank 1: broken data"));
   }
-  world->run([&](Rank& rank) { expect_reduced<float>(rank, DType::kFloat32, ReduceOp::kSum, 8); });
+  world_->run([&](Rank& rank) { expect_reduced<float>(rank, DType::kFloat32, ReduceOp::kSum, 8); });
 }
 
 }  // namespace

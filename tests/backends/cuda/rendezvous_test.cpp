@@ -6,7 +6,6 @@
 
 #include <array>
 #include <functional>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -36,43 +35,43 @@ class RendezvousTest : public ::testing::Test {
 
   void meet(int rank, std::size_t count) {
     const std::array<RankCall, 1> calls{call_of(rank, kRanks, count)};
-    rendezvous.meet(calls);
+    rendezvous_.meet(calls);
   }
 
   /// A thread per rank; the result is what each rank failed with ("" = it did not).
   std::vector<std::string> run(const std::function<void(int)>& function) {
     std::vector<std::string> failures(kRanks);
     std::vector<std::thread> threads;
-    rendezvous.begin_run();
+    rendezvous_.begin_run();
     for (int rank = 0; rank < kRanks; ++rank) {
       threads.emplace_back([&, rank] {
-        std::optional<std::string> failure;
+        Failure failure;
         try {
           function(rank);
-        } catch (const std::exception& error) {
-          failure = error.what();
+        } catch (...) {
+          failure = to_failure(std::current_exception());
         }
-        rendezvous.end_rank(rank, failure);
-        failures[static_cast<std::size_t>(rank)] = failure.value_or("");
+        rendezvous_.end_rank(rank, failure);
+        failures[static_cast<std::size_t>(rank)] = failure ? failure->what() : "";
       });
     }
     for (std::thread& thread : threads) thread.join();
-    rendezvous.end_run();
+    rendezvous_.end_run();
     return failures;
   }
 
-  std::vector<std::vector<std::size_t>> enqueued;  // the counts of each NCCL group
-  bool nccl_fails = false;
-  Rendezvous rendezvous{CommunicatorName{0, {0, 1, 2}}, [this](const Rendezvous::Meetings& all) {
-                          if (nccl_fails) throw Error(ErrorKind::kDevice, "NCCL failed");
-                          enqueued.emplace_back();
-                          for (const auto& meeting : all) {
-                            for (const PendingCall& pending : meeting->calls) {
-                              EXPECT_EQ(pending.call.count, meeting->calls[0].call.count);
-                            }
-                            enqueued.back().push_back(meeting->calls[0].call.count);
-                          }
-                        }};
+  std::vector<std::vector<std::size_t>> enqueued_;  // the counts of each NCCL group
+  bool nccl_fails_ = false;
+  Rendezvous rendezvous_{CommunicatorName{0, {0, 1, 2}}, [this](const Rendezvous::Meetings& all) {
+                           if (nccl_fails_) throw Error(ErrorKind::kDevice, "NCCL failed");
+                           enqueued_.emplace_back();
+                           for (const auto& meeting : all) {
+                             for (const PendingCall& pending : meeting->calls) {
+                               EXPECT_EQ(pending.call.count, meeting->calls[0].call.count);
+                             }
+                             enqueued_.back().push_back(meeting->calls[0].call.count);
+                           }
+                         }};
 };
 
 TEST_F(RendezvousTest, EveryCallIsEnqueuedOnceWhenAllHaveCome) {
@@ -80,37 +79,37 @@ TEST_F(RendezvousTest, EveryCallIsEnqueuedOnceWhenAllHaveCome) {
     for (std::size_t count = 1; count <= 100; ++count) meet(rank, count);
   });
   EXPECT_EQ(failures, (std::vector<std::string>(kRanks)));
-  ASSERT_EQ(enqueued.size(), 100U);
-  for (std::size_t i = 0; i < 100; ++i) EXPECT_EQ(enqueued[i], (std::vector<std::size_t>{i + 1}));
-  EXPECT_EQ(rendezvous.upcoming(1), 101);
+  ASSERT_EQ(enqueued_.size(), 100U);
+  for (std::size_t i = 0; i < 100; ++i) EXPECT_EQ(enqueued_[i], (std::vector<std::size_t>{i + 1}));
+  EXPECT_EQ(rendezvous_.upcoming(1), 101);
 }
 
 TEST_F(RendezvousTest, TheCallsOfAGroupGoTogether) {
   const auto failures = run([&](int rank) {
     const std::array<RankCall, 2> calls{call_of(rank, kRanks, 5), call_of(rank, kRanks, 6)};
-    rendezvous.meet(calls);
+    rendezvous_.meet(calls);
   });
   EXPECT_EQ(failures, (std::vector<std::string>(kRanks)));
-  EXPECT_EQ(enqueued, (std::vector<std::vector<std::size_t>>{{5, 6}}));
+  EXPECT_EQ(enqueued_, (std::vector<std::vector<std::size_t>>{{5, 6}}));
 }
 
 TEST_F(RendezvousTest, OneThreadDrivesAllRanksInOneGroup) {
   const std::array<RankCall, 3> calls{call_of(0, kRanks, 7), call_of(1, kRanks, 7),
                                       call_of(2, kRanks, 7)};
-  rendezvous.meet(calls);
-  EXPECT_EQ(enqueued, (std::vector<std::vector<std::size_t>>{{7}}));
+  rendezvous_.meet(calls);
+  EXPECT_EQ(enqueued_, (std::vector<std::vector<std::size_t>>{{7}}));
 }
 
 TEST_F(RendezvousTest, OneThreadWithoutAGroupIsToldSoAtOnce) {
   const std::string text = test::error_text(ErrorKind::kDeadlock, [&] { meet(0, 7); });
   EXPECT_TRUE(contains(text, "rank 0 waits in all-reduce(count=7")) << text;
   EXPECT_TRUE(contains(text, "ranks 1, 2 have not called it")) << text;
-  EXPECT_TRUE(enqueued.empty());
+  EXPECT_TRUE(enqueued_.empty());
 
   const std::array<RankCall, 3> calls{call_of(0, kRanks, 7), call_of(1, kRanks, 7),
                                       call_of(2, kRanks, 7)};
-  rendezvous.meet(calls);
-  EXPECT_EQ(enqueued.size(), 1U) << "a good call afterwards works";
+  rendezvous_.meet(calls);
+  EXPECT_EQ(enqueued_.size(), 1U) << "a good call afterwards works";
 }
 
 TEST_F(RendezvousTest, AMismatchIsThrownToEveryRankAndNothingIsEnqueued) {
@@ -119,10 +118,10 @@ TEST_F(RendezvousTest, AMismatchIsThrownToEveryRankAndNothingIsEnqueued) {
     EXPECT_TRUE(contains(failure, "count=9")) << failure;
     EXPECT_TRUE(contains(failure, "rank 2 called all-reduce(count=8")) << failure;
   }
-  EXPECT_TRUE(enqueued.empty());
+  EXPECT_TRUE(enqueued_.empty());
   failures = run([&](int rank) { meet(rank, 4); });
   EXPECT_EQ(failures, (std::vector<std::string>(kRanks)));
-  EXPECT_EQ(enqueued, (std::vector<std::vector<std::size_t>>{{4}}));
+  EXPECT_EQ(enqueued_, (std::vector<std::vector<std::size_t>>{{4}}));
 }
 
 TEST_F(RendezvousTest, ARankThatHasEndedIsNotWaitedFor) {
@@ -138,7 +137,7 @@ TEST_F(RendezvousTest, ARankThatHasEndedIsNotWaitedFor) {
   }
   failures = run([&](int rank) { meet(rank, 3); });
   EXPECT_EQ(failures, (std::vector<std::string>(kRanks)));
-  EXPECT_EQ(enqueued, (std::vector<std::vector<std::size_t>>{{1}, {3}}));
+  EXPECT_EQ(enqueued_, (std::vector<std::vector<std::size_t>>{{1}, {3}}));
 }
 
 TEST_F(RendezvousTest, ARankThatHasFailedIsNamedWithItsReason) {
@@ -152,7 +151,7 @@ TEST_F(RendezvousTest, ARankThatHasFailedIsNamedWithItsReason) {
 }
 
 TEST_F(RendezvousTest, WhatNcclSaysIsThrownToEveryRank) {
-  nccl_fails = true;
+  nccl_fails_ = true;
   const auto failures = run([&](int rank) { meet(rank, 2); });
   EXPECT_EQ(failures, (std::vector<std::string>(kRanks, "NCCL failed")));
 }

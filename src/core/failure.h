@@ -6,10 +6,11 @@
 
 #include <exception>
 #include <memory>
+#include <vector>
 
 #include "ringside/error.h"
 
-namespace ringside::sim {
+namespace ringside {
 
 using Failure = std::shared_ptr<const Error>;
 
@@ -20,4 +21,11 @@ Failure to_failure(const std::exception_ptr& error);
 std::exception_ptr to_exception(const Failure& failure);
 [[noreturn]] void raise(const Failure& failure);
 
-}  // namespace ringside::sim
+/// How World::run ends: `errors` has one entry for each of `ranks`, null where the rank did not
+/// fail. Throws the first cause with "rank r: " in front: an error that is not Error(kDeadlock) or
+/// Error(kRankFailed), which follow from what another rank did, if there is one. Returns if no rank
+/// has failed.
+void rethrow_first_cause(const std::vector<int>& ranks,
+                         const std::vector<std::exception_ptr>& errors);
+
+}  // namespace ringside
