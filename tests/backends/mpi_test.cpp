@@ -67,8 +67,9 @@ TEST(Mpi, EveryCollectiveGivesWhatItsDefinitionSays) {
         communicator.all_gather(value.array(), all.array(), count, stream_of(rank));
         const std::vector<double> gathered = host_values(all);
         for (std::size_t i = 0; i < gathered.size(); ++i) {
+          const std::size_t owner = i / count;
           EXPECT_EQ(gathered[i],
-                    static_cast<double>(i / count) + 1 + 10 * static_cast<double>(i % count % 5));
+                    static_cast<double>(owner) + 1 + 10 * static_cast<double>(i % count % 5));
         }
         communicator.reduce_scatter(all.array(), value.array(), count, ReduceOp::kAvg,
                                     stream_of(rank));
