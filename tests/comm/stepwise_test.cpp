@@ -2,6 +2,7 @@
 // results as all ranks on one thread.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -39,10 +40,9 @@ class Exchange {
   void wait_until_taken(int source) {
     std::unique_lock lock(mutex_);
     arrived_.wait(lock, [&] {
-      for (const auto& [pair, box] : boxes_) {
-        if (pair.first == source && !box.empty()) return false;
-      }
-      return true;
+      return std::all_of(boxes_.begin(), boxes_.end(), [&](const auto& box) {
+        return box.first.first != source || box.second.empty();
+      });
     });
   }
 

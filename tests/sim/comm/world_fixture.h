@@ -48,10 +48,11 @@ inline Stream& communication(Rank& rank) { return rank.device.stream(StreamKind:
 /// All-reduces rank + 1 over the ranks and expects the sum: what must still work after an error.
 inline void expect_good_collective(Rank& rank) {
   const int n = rank.communicator.size();
+  const int sum = n * (n + 1) / 2;
   const DeviceArray value =
       array_of<float>(rank.device, {static_cast<float>(rank.communicator.rank() + 1)});
   rank.communicator.all_reduce(value, value, 1, ReduceOp::kSum, communication(rank)).synchronize();
-  EXPECT_EQ(value.data<float>()[0], static_cast<float>(n * (n + 1) / 2));
+  EXPECT_EQ(value.data<float>()[0], static_cast<float>(sum));
 }
 
 /// What each rank caught in a run.
