@@ -184,7 +184,7 @@ TEST(Run, SaysWhatIsWrongWithData) {
   const ScratchDirectory scratch;
   fs::create_directories(scratch / "mnist");
   const auto run_on = [&](const std::string& data) {
-    const ProcessResult result = run_ringside({"run", "--data", data, "--steps", "1"});
+    ProcessResult result = run_ringside({"run", "--data", data, "--steps", "1"});
     EXPECT_FALSE(result.timed_out);
     EXPECT_TRUE(result.errors.starts_with("ringside: error: ")) << result.errors;
     return result;
@@ -216,7 +216,7 @@ TEST(Run, SaysWhatIsWrongWithData) {
 
 TEST(Run, SaysWhatIsWrongWithATrace) {
   const ScratchDirectory scratch;
-  write_whole_file(scratch / "bad.json", "{\"ringside\": \"trace\"");
+  write_whole_file(scratch / "bad.json", R"({"ringside": "trace")");
   const ProcessResult result =
       run_ringside({"draw", "--trace", scratch / "bad.json", "--out", scratch / "x"});
   EXPECT_EQ(result.status, 2);

@@ -152,7 +152,7 @@ TEST(AsynchronousErrors, ReachGatesAsPoison) {
     Machine machine(1);
     std::string poison;
     machine.compute(0).submit(named("broken"), broken());
-    machine.engine->enqueue_gate(machine.compute(0), [&](Gate gate) {
+    machine.engine->enqueue_gate(machine.compute(0), [&](const Gate& gate) {
       try {
         std::rethrow_exception(gate.poison());
       } catch (const Error& error) {
@@ -162,7 +162,7 @@ TEST(AsynchronousErrors, ReachGatesAsPoison) {
     });
     EXPECT_THROW(machine.compute(0).synchronize(), Error);
     EXPECT_TRUE(contains(poison, "'broken' failed"));
-    machine.engine->enqueue_gate(machine.compute(0), [&](Gate gate) {
+    machine.engine->enqueue_gate(machine.compute(0), [&](const Gate& gate) {
       poison = gate.poison() ? "still there" : "";
       gate.complete();
     });
@@ -175,7 +175,7 @@ TEST(AsynchronousErrors, GatesBringTheirOwn) {
   with_time_limit([] {
     Machine machine(1);
     int skipped = 0;
-    machine.engine->enqueue_gate(machine.communication(0), [](Gate gate) {
+    machine.engine->enqueue_gate(machine.communication(0), [](const Gate& gate) {
       gate.complete(std::make_exception_ptr(Error(ErrorKind::kCommMismatch, "counts differ")));
     });
     machine.communication(0).submit(named("skipped"), count(skipped));

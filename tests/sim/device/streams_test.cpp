@@ -187,7 +187,7 @@ TEST(Gates, MayCompleteAtOnce) {
   with_time_limit([] {
     Machine machine(1);
     for (int i = 0; i < 100; ++i) {
-      machine.engine->enqueue_gate(machine.compute(0), [](Gate gate) { gate.complete(); });
+      machine.engine->enqueue_gate(machine.compute(0), [](const Gate& gate) { gate.complete(); });
     }
     machine.compute(0).synchronize();
   });
