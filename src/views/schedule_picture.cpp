@@ -166,11 +166,11 @@ double SchedulePictures::widest_label() const {
   return widest + 12;
 }
 
-Arrows SchedulePictures::arrows_of(std::optional<std::size_t> only) const {
+Arrows SchedulePictures::arrows_of(std::optional<std::size_t> round) const {
   Arrows arrows;
-  for (std::size_t round = 0; round < schedule_.rounds.size(); ++round) {
-    if (only && round != *only) continue;
-    for (const Message& message : schedule_.rounds[round]) {
+  for (std::size_t i = 0; i < schedule_.rounds.size(); ++i) {
+    if (round && i != *round) continue;
+    for (const Message& message : schedule_.rounds[i]) {
       const int from = places_.slot_of[static_cast<std::size_t>(message.source)];
       const int to = places_.slot_of[static_cast<std::size_t>(message.destination)];
       if (from == to) continue;

@@ -14,6 +14,7 @@
 namespace ringside {
 namespace {
 
+constexpr double kGap = 0.005;     // of the whole, between ops: seen as a gap
 constexpr double kNotable = 0.02;  // a rank that computes so much slower than the fastest is named
 
 class FactsBuilder {
@@ -151,7 +152,10 @@ void FactsBuilder::add_compute(TimedLane& lane, const std::vector<const TraceOp*
     const bool copies = op.kind == OpKind::kCopy && (op.peer < 0 || op.peer == op.rank);
     if (op.kind != OpKind::kCompute && !copies) continue;
     std::string next = compute_group(op, group);
-    if (next != group || lane.compute.empty()) {
+    // A box has no gap: what waits in between (finalize, for the next bucket) begins another.
+    const bool pauses = !lane.compute.empty() && entry(op).start - lane.compute.back().end >
+                                                     kGap * (facts_.end - facts_.begin);
+    if (next != group || pauses || lane.compute.empty()) {
       const std::size_t space = next.find(' ');
       lane.compute.push_back(
           compute_box(op, space == std::string::npos ? "" : next.substr(space + 1), buckets[i]));

@@ -63,6 +63,25 @@ TEST(TimelinePicture, ShadesBackwardByBucketAndShowsWhoWaits) {
   EXPECT_NE(attribute(dot.nodes.at("c2_0"), "tooltip").find("0.68 ms"), std::string::npos);
 }
 
+TEST(TimelinePicture, DrawsNoBoxOverAGap) {
+  Trace trace = test::single_case();
+  TraceOp again = trace.ops.back();  // of update
+  again.id = static_cast<OpId>(trace.ops.size());
+  trace.ops.push_back(again);
+  Timeline timeline = replay(trace, Rates{}, 2);
+  const auto boxes = [&] {
+    std::size_t count = 0;
+    for (const auto& [id, attributes] : read_dot(draw_timeline(trace, timeline, 2, {}).dot).nodes) {
+      count += attribute(attributes, "class") == "update" ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_EQ(boxes(), 1U);
+  timeline.entries.back().start += 1e-3;
+  timeline.entries.back().end += 1e-3;
+  EXPECT_EQ(boxes(), 2U);
+}
+
 TEST(TimelinePicture, DropsTextsThatDoNotFitButKeepsThemInTooltips) {
   const DotText dot = read_dot(overlap_picture().dot);
   EXPECT_EQ(attribute(dot.nodes.at("c0_1"), "label"), "0");
