@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <numbers>
-#include <set>
+#include <map>
 
 namespace ringside {
 namespace {
@@ -12,32 +11,90 @@ namespace {
 constexpr double kArrow = 48;  // of free line beside a label
 constexpr double kGap = 26;    // between boxes that no arrow joins
 constexpr double kLabelHeight = 16;
+constexpr double kEdge = 14;    // of a box's edge beside the outermost arrow
+constexpr double kSlope = 0.2;  // flatter arrows would run through their neighbours' labels
+
+bool is_pair(const Schedule& schedule) {
+  const Operation operation = schedule.request.operation;
+  return operation == Operation::kSend || operation == Operation::kRecv;
+}
 
 int root_of(const Schedule& schedule) {
   const ScheduleRequest& request = schedule.request;
-  const bool pair = request.operation == Operation::kSend || request.operation == Operation::kRecv;
-  return has_root(request.operation) || pair ? request.root : 0;
+  return has_root(request.operation) || is_pair(schedule) ? request.root : 0;
+}
+
+// Steps of messages from the root to every rank, whichever way they go; 1 for a rank without any.
+std::vector<int> levels_of(const Schedule& schedule) {
+  std::vector<std::set<int>> joined(static_cast<std::size_t>(schedule.request.ranks));
+  for (const Round& round : schedule.rounds) {
+    for (const Message& message : round) {
+      joined[static_cast<std::size_t>(message.source)].insert(message.destination);
+      joined[static_cast<std::size_t>(message.destination)].insert(message.source);
+    }
+  }
+  std::vector<int> levels(joined.size(), -1);
+  std::deque<int> queue = {root_of(schedule)};
+  levels[static_cast<std::size_t>(queue.front())] = 0;
+  for (; !queue.empty(); queue.pop_front()) {
+    const auto rank = static_cast<std::size_t>(queue.front());
+    for (const int next : joined[rank]) {
+      int& level = levels[static_cast<std::size_t>(next)];
+      if (level >= 0) continue;
+      level = levels[rank] + 1;
+      queue.push_back(next);
+    }
+  }
+  std::replace(levels.begin(), levels.end(), -1, 1);
+  return levels;
+}
+
+// Which ranks share an ellipsis: by group, those that are not among the first, the root or the
+// last. One rank alone is shown instead.
+std::map<int, std::vector<int>> hidden_groups(const Schedule& schedule, int most,
+                                              const std::vector<int>& levels) {
+  std::map<int, std::vector<int>> groups;
+  const int ranks = schedule.request.ranks;
+  if (ranks <= most) return groups;
+  const int root = root_of(schedule);
+  const int first_hidden = most - (root >= most - 2 && root < ranks - 1 ? 3 : 2);
+  int run = 0;
+  for (int rank = first_hidden; rank < ranks - 1; ++rank) {
+    if (rank == root) {
+      ++run;
+    } else {
+      groups[levels.empty() ? run : levels[static_cast<std::size_t>(rank)]].push_back(rank);
+    }
+  }
+  std::erase_if(groups, [](const auto& group) { return group.second.size() == 1; });
+  return groups;
 }
 
 RankPlaces choose_slots(const Schedule& schedule, int most) {
-  const int ranks = schedule.request.ranks;
   RankPlaces places;
-  places.slot_of.assign(static_cast<std::size_t>(ranks), -1);
-  const int root = root_of(schedule);
-  const bool all = ranks <= most;
-  const bool hides_root = !all && root >= most - 2 && root < ranks - 1;
-  const int first_hidden = all ? ranks : most - (hides_root ? 3 : 2);
-  int ellipsis = -1;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const bool shown = rank < first_hidden || rank == root || rank == ranks - 1;
-    if (!shown && ellipsis >= 0) {
-      places.slots[static_cast<std::size_t>(ellipsis)].ranks.push_back(rank);
-      places.slot_of[static_cast<std::size_t>(rank)] = ellipsis;
-      continue;
+  places.has_levels = schedule.request.algorithm != Algorithm::kRing && !is_pair(schedule);
+  const std::vector<int> levels = places.has_levels ? levels_of(schedule) : std::vector<int>();
+  std::map<int, std::vector<int>> ellipses;  // by their first rank
+  for (auto& [group, hidden] : hidden_groups(schedule, most, levels)) {
+    ellipses.emplace(hidden.front(), hidden);
+  }
+  places.slot_of.assign(static_cast<std::size_t>(schedule.request.ranks), -1);
+  for (int rank = 0; rank < schedule.request.ranks; ++rank) {
+    if (places.slot_of[static_cast<std::size_t>(rank)] >= 0) continue;
+    RankSlot slot;
+    slot.ranks = ellipses.contains(rank) ? ellipses.at(rank) : std::vector<int>{rank};
+    slot.level = places.has_levels ? levels[static_cast<std::size_t>(rank)] : 0;
+    for (const int member : slot.ranks) {
+      places.slot_of[static_cast<std::size_t>(member)] = static_cast<int>(places.slots.size());
     }
-    if (!shown) ellipsis = static_cast<int>(places.slots.size());
-    places.slot_of[static_cast<std::size_t>(rank)] = static_cast<int>(places.slots.size());
-    places.slots.push_back({{rank}, {}});
+    places.slots.push_back(slot);
+  }
+  for (const Round& round : schedule.rounds) {
+    for (const Message& message : round) {
+      const int from = places.slot_of[static_cast<std::size_t>(message.source)];
+      const int to = places.slot_of[static_cast<std::size_t>(message.destination)];
+      if (from != to) places.ways.insert({from, to});
+    }
   }
   return places;
 }
@@ -57,16 +114,21 @@ bool apart(const Place& a, const Place& b, double width, double height) {
   return std::fabs(a.x - b.x) >= width + kGap || std::fabs(a.y - b.y) >= height + kGap;
 }
 
+// From the top clockwise on an ellipse, each as much lower than the one before; two side by side.
+Place ring_place(std::size_t number, std::size_t count, double radius) {
+  if (count == 2) return {number == 0 ? -radius : radius, 0};
+  const double turn = 4.0 * static_cast<double>(number) / static_cast<double>(count);
+  const double y = turn <= 2 ? 1 - turn : turn - 3;
+  const double x = std::sqrt(std::max(0.0, 1 - y * y));
+  return {radius * (turn <= 2 ? x : -x), 0.72 * radius * y};
+}
+
 void place_ring(RankPlaces& places, double width, double height, double label) {
   const auto count = places.slots.size();
+  for (RankSlot& slot : places.slots) slot.width = width;
   if (count < 2) return;
   for (double radius = 60;; radius += 4) {
-    for (std::size_t i = 0; i < count; ++i) {
-      // From the top clockwise; two stand side by side.
-      const double turn = static_cast<double>(i) / static_cast<double>(count);
-      const double angle = std::numbers::pi * ((count == 2 ? 1.0 : 0.5) - 2 * turn);
-      places.slots[i].place = {radius * std::cos(angle), 0.72 * radius * std::sin(angle)};
-    }
+    for (std::size_t i = 0; i < count; ++i) places.slots[i].place = ring_place(i, count, radius);
     bool good = true;
     for (std::size_t i = 0; i < count && good; ++i) {
       for (std::size_t j = i + 1; j < count && good; ++j) {
@@ -81,78 +143,91 @@ void place_ring(RankPlaces& places, double width, double height, double label) {
   }
 }
 
-// Slots as a tree from the root's: breadth first along the messages; what no message joins hangs
-// directly under the root.
-class TreeLayout {
+// Slots by levels; each hangs under the first slot of the level above that it exchanges with.
+class LevelLayout {
  public:
-  TreeLayout(RankPlaces& places, const Schedule& schedule, double width, double height,
-             double label)
-      : places_(places),
-        children_(places.slots.size()),
-        step_x_(std::max(width, 2 * label) + kGap),
-        step_y_(height + kLabelHeight + 2 * kArrow) {
-    const std::size_t root =
-        static_cast<std::size_t>(places.slot_of[static_cast<std::size_t>(root_of(schedule))]);
-    std::vector<std::set<std::size_t>> joined(places.slots.size());
-    for (const Round& round : schedule.rounds) {
-      for (const Message& message : round) {
-        const auto a =
-            static_cast<std::size_t>(places.slot_of[static_cast<std::size_t>(message.source)]);
-        const auto b =
-            static_cast<std::size_t>(places.slot_of[static_cast<std::size_t>(message.destination)]);
-        joined[a].insert(b);
-        joined[b].insert(a);
-      }
+  LevelLayout(RankPlaces& places, double width, double height, double label)
+      : places_(places), children_(places.slots.size()), rooms_(places.slots.size()) {
+    measure(width, label);
+    std::size_t root = 0;
+    while (places_.slots[root].level > 0) ++root;
+    for (std::size_t slot = 0; slot < places_.slots.size(); ++slot) {
+      if (slot != root) children_[parent_of(slot, root)].push_back(slot);
     }
-    std::vector<bool> seen(places.slots.size(), false);
-    std::deque<std::size_t> queue = {root};
-    seen[root] = true;
-    for (; !queue.empty(); queue.pop_front()) {
-      for (const std::size_t next : joined[queue.front()]) {
-        if (seen[next]) continue;
-        seen[next] = true;
-        children_[queue.front()].push_back(next);
-        queue.push_back(next);
-      }
+    place(root, 0);
+    double widest = 0;
+    for (const auto& [from, to] : places_.ways) {
+      widest = std::max(widest, std::fabs(at(from).place.x - at(to).place.x));
     }
-    for (std::size_t slot = 0; slot < seen.size(); ++slot) {
-      if (!seen[slot]) children_[root].push_back(slot);
-    }
-    place(root, 0, 0);
+    const double step = height + std::max(2 * kArrow + kLabelHeight, kSlope * widest);
+    for (RankSlot& slot : places_.slots) slot.place.y = -step * slot.level;
   }
 
  private:
+  const RankSlot& at(int slot) const { return places_.slots[static_cast<std::size_t>(slot)]; }
+
+  void measure(double width, double label) {
+    double widest = width;
+    for (std::size_t i = 0; i < places_.slots.size(); ++i) {
+      const auto arrows = static_cast<double>(std::count_if(
+          places_.ways.begin(), places_.ways.end(), [&](const std::pair<int, int>& way) {
+            const int slot = static_cast<int>(i);
+            const bool below = way.first == slot ? at(way.second).level < at(slot).level
+                                                 : at(way.first).level < at(slot).level;
+            return (way.first == slot || way.second == slot) && below;
+          }));
+      RankSlot& slot = places_.slots[i];
+      slot.width = std::max(width, arrow_spread(label) * (arrows - 1) + 2 * kEdge);
+      rooms_[i] = std::max(slot.width, arrow_spread(label) * (arrows - 1) + label) + kGap;
+      if (!slot.is_ellipsis()) widest = std::max(widest, slot.width);
+    }
+    for (std::size_t i = 0; i < places_.slots.size(); ++i) {
+      RankSlot& slot = places_.slots[i];
+      if (!slot.is_ellipsis()) slot.width = widest;
+      rooms_[i] = std::max(rooms_[i], slot.width + kGap);
+    }
+  }
+
+  std::size_t parent_of(std::size_t slot, std::size_t root) const {
+    for (const auto& [from, to] : places_.ways) {
+      for (const auto& [mine, other] : {std::pair(from, to), std::pair(to, from)}) {
+        if (static_cast<std::size_t>(mine) != slot) continue;
+        if (at(other).level == at(mine).level - 1) return static_cast<std::size_t>(other);
+      }
+    }
+    return root;
+  }
+
   // Places the subtree of `slot` from `left` on and returns its right edge.
-  double place(std::size_t slot, double left, int depth) {
+  double place(std::size_t slot, double left) {
+    const std::vector<std::size_t>& children = children_[slot];
     double right = left;
-    for (const std::size_t child : children_[slot]) right = place(child, right, depth + 1);
-    if (children_[slot].empty()) right = left + step_x_;
-    const double middle = children_[slot].empty()
-                              ? left + step_x_ / 2
-                              : (places_.slots[children_[slot].front()].place.x +
-                                 places_.slots[children_[slot].back()].place.x) /
-                                    2;
-    places_.slots[slot].place = {middle, -depth * step_y_};
-    return right;
+    for (const std::size_t child : children) right = place(child, right);
+    const double middle =
+        children.empty()
+            ? left + rooms_[slot] / 2
+            : (places_.slots[children.front()].place.x + places_.slots[children.back()].place.x) /
+                  2;
+    places_.slots[slot].place.x = middle;
+    return std::max(right, left + rooms_[slot]);
   }
 
   RankPlaces& places_;
   std::vector<std::vector<std::size_t>> children_;
-  double step_x_;
-  double step_y_;
+  std::vector<double> rooms_;  // width that a slot needs with its labels and the gap beside it
 };
 
 }  // namespace
 
+double arrow_spread(double label) { return 1.35 * label; }
+
 RankPlaces place_ranks(const Schedule& schedule, int most, double width, double height,
                        double label) {
   RankPlaces places = choose_slots(schedule, std::max(most, 4));
-  const bool pair = schedule.request.operation == Operation::kSend ||
-                    schedule.request.operation == Operation::kRecv;
-  if (schedule.request.algorithm == Algorithm::kRing || pair) {
-    place_ring(places, width, height, label);
+  if (places.has_levels) {
+    LevelLayout(places, width, height, label);
   } else {
-    TreeLayout(places, schedule, width, height, label);  // a star is a tree of one level
+    place_ring(places, width, height, label);
   }
   return places;
 }

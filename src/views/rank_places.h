@@ -1,9 +1,13 @@
-// Where the ranks of a collective stand: a ring on an ellipse, a star with its root above the
-// others, a tree by levels. The places depend on the whole schedule, never on a round, so that
-// nothing moves from picture to picture.
+// Where the ranks of a collective stand: a ring on an ellipse, a star or a tree by levels, each
+// rank as many levels below the root as messages need steps to it. The places depend on the whole
+// schedule, never on a round, so that nothing moves from picture to picture.
+//
+// All-gather and reduce-scatter through a tree use two binomial trees. In both the level of a rank
+// is the number of ones in its number, so their messages, too, join neighbouring levels only.
 #pragma once
 
-#include <string>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "ringside/schedule.h"
@@ -14,18 +18,26 @@ namespace ringside {
 /// One box of the picture: a rank, or several that are left out.
 struct RankSlot {
   std::vector<int> ranks;  ///< one, or those that the ellipsis stands for
-  Place place;
+  int level = 0;           ///< 0 for all ranks of a ring
+  Place place = {};
+  double width = 0;
 
   bool is_ellipsis() const { return ranks.size() > 1; }
 };
 
 struct RankPlaces {
   std::vector<RankSlot> slots;
-  std::vector<int> slot_of;  ///< by rank
+  std::vector<int> slot_of;            ///< by rank
+  std::set<std::pair<int, int>> ways;  ///< slots between which something is sent, in any round
+  bool has_levels = false;
 };
 
-/// `most`: boxes in all; with more ranks the first ones, the root and the last are shown. `width`
-/// and `height` are those of a box, `label` the widest text on an arrow.
+/// Distance of the arrows' ends on the upper edge of a box, so that their labels stay apart.
+double arrow_spread(double label);
+
+/// With more than `most` ranks the first ones, the root and the last are shown; an ellipsis stands
+/// for the others of a level or, in a ring, for those between two that are shown. `width` and
+/// `height` are the least of a box, `label` the widest text on an arrow.
 RankPlaces place_ranks(const Schedule& schedule, int most, double width, double height,
                        double label);
 

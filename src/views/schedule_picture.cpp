@@ -5,13 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
-#include <set>
 
 #include "ringside/views.h"
+#include "views/arrow_places.h"
 #include "views/chunk_cells.h"
 #include "views/dot_writer.h"
 #include "views/palette.h"
@@ -40,19 +39,15 @@ struct Arrow {
 };
 using Arrows = std::map<std::pair<int, int>, Arrow>;  // by slots
 
-// The middle of an arrow; between levels nearer to the lower box, where siblings are apart. Two
-// ways between a pair keep to their right.
-Place label_place(const Place& from, const Place& to, double width, bool levels, bool both_ways) {
-  const double dx = to.x - from.x;
-  const double dy = to.y - from.y;
-  const double length = std::hypot(dx, dy);
-  const double share = !levels || dy == 0 ? 0.5 : dy < 0 ? 0.58 : 0.42;
-  Place place = {from.x + share * dx, from.y + share * dy};
-  if (!both_ways) return place;
-  const Place right = {dy / length, -dx / length};
-  const double aside =
-      std::fabs(right.x) * (width / 2 + 3) + std::fabs(right.y) * (kLabelHeight / 2 + 3);
-  return {place.x + aside * right.x, place.y + aside * right.y};
+// "rank3"; an ellipsis is named after its first rank.
+std::string slot_id(const RankSlot& slot) {
+  return fmt::format("{}{}", slot.is_ellipsis() ? "more" : "rank", slot.ranks.front());
+}
+
+// An end of an arrow on a box's edge.
+std::string write_end(DotWriter& dot, const std::string& id, Place place) {
+  dot.node(id, pinned(place, 0.5, 0.5).set("shape", "point").set("style", "invis"));
+  return id;
 }
 
 class SchedulePictures {
@@ -67,11 +62,9 @@ class SchedulePictures {
     if (schedule.request.ranks <= kMostRanksFollowed) states_ = follow(schedule, kMostCells);
     has_cells_ = !states_.chunks.empty();
     measure();
-    places_ = place_ranks(schedule, options.max_lanes, width_, height_, widest_label());
-    const Arrows all = arrows_of(std::nullopt);
-    for (const auto& [ends, arrow] : all) {
-      if (all.contains({ends.second, ends.first})) both_ways_.insert(ends);
-    }
+    const double label = widest_label();
+    places_ = place_ranks(schedule, options.max_lanes, width_, height_, label);
+    arrow_places_ = place_arrows(places_, height_, label);
     name_ = fmt::format("{}-{}-{}", to_string(operation()), to_string(schedule.request.algorithm),
                         schedule.request.ranks);
   }
@@ -116,14 +109,14 @@ class SchedulePictures {
   double width_ = 0;
   double height_ = 0;
   RankPlaces places_;
-  std::set<std::pair<int, int>> both_ways_;  // slots that also get what they send to
+  std::map<std::pair<int, int>, ArrowPlace> arrow_places_;  // by slots
   std::string name_;
 };
 
 std::string SchedulePictures::value_text(std::size_t stage, int rank) const {
   const auto index = static_cast<std::size_t>(rank);
   if (stage >= values_.size() || index >= values_[stage].size()) return "";
-  return fit_text(values_[stage][index], kTextFont, kWidestText);
+  return fit_words(values_[stage][index], kTextFont, kWidestText);
 }
 
 void SchedulePictures::measure() {
@@ -201,7 +194,10 @@ std::string SchedulePictures::message_text(const Message& message) const {
 std::string SchedulePictures::arrow_text(const Arrow& arrow, bool whole) const {
   if (operation() == Operation::kBarrier) return "signal";
   if (arrow.bytes == 0) return whole ? "empty" : arrow.chunk + ", empty";
-  if (!whole && arrow.messages == 1) return arrow.chunk + (arrow.combines ? " +" : "");
+  if (!whole && arrow.messages == 1) {
+    return fmt::format("{}{} ({})", arrow.chunk, arrow.combines ? " +" : "",
+                       format_bytes(arrow.bytes));
+  }
   if (arrow.messages == 1) return format_bytes(arrow.bytes);
   return fmt::format("{} in {}", format_bytes(arrow.bytes), arrow.messages);
 }
@@ -275,9 +271,9 @@ void SchedulePictures::write_cells(DotWriter& dot, int rank, Place middle, std::
 void SchedulePictures::write_slot(DotWriter& dot, const RankSlot& slot, std::size_t stage,
                                   bool whole) const {
   const int rank = slot.ranks.front();
-  const std::string id = slot.is_ellipsis() ? std::string("more") : fmt::format("rank{}", rank);
+  const std::string id = slot_id(slot);
   const bool is_root = has_root(operation()) && rank == schedule_.request.root;
-  Attributes attributes = pinned(slot.place, width_, height_);
+  Attributes attributes = pinned(slot.place, slot.width, height_);
   attributes.set("style", slot.is_ellipsis() ? "filled,rounded,dashed" : "filled,rounded");
   attributes.text("label", "").set("fillcolor", ink(is_root ? Ink::kHomeFill : Ink::kLaneFill));
   attributes.set("color", ink(is_root ? Ink::kHomeLine : Ink::kLaneLine)).set("class", "lane");
@@ -286,7 +282,7 @@ void SchedulePictures::write_slot(DotWriter& dot, const RankSlot& slot, std::siz
                                  : fmt::format("rank {}{}", rank, is_root ? ", the root" : ""));
   dot.node(id, attributes);
   if (slot.is_ellipsis()) {
-    write_pinned_text(dot, "more_name", {slot.place.x, slot.place.y},
+    write_pinned_text(dot, id + "_name", {slot.place.x, slot.place.y},
                       fmt::format("… {} more", slot.ranks.size()), kTextFont, ink(Ink::kMuted));
     return;
   }
@@ -309,20 +305,15 @@ void SchedulePictures::write_arrow(DotWriter& dot, const std::pair<int, int>& en
                                    const Arrow& arrow, bool whole) const {
   const RankSlot& from = places_.slots[static_cast<std::size_t>(ends.first)];
   const RankSlot& to = places_.slots[static_cast<std::size_t>(ends.second)];
-  const auto id_of = [](const RankSlot& slot) {
-    return slot.is_ellipsis() ? std::string("more") : fmt::format("rank{}", slot.ranks.front());
-  };
-  const std::string id = fmt::format("m_{}_{}", id_of(from), id_of(to));
+  const std::string id = fmt::format("m_{}_{}", slot_id(from), slot_id(to));
   const std::string text = arrow_text(arrow, whole);
   const double label_width = text_width(text, kTextFont) + 8;
-  const Place middle =
-      label_place(from.place, to.place, label_width,
-                  schedule_.request.algorithm != Algorithm::kRing, both_ways_.contains(ends));
+  const ArrowPlace& place = arrow_places_.at(ends);
   const std::string tooltip =
-      fmt::format("{} to {}: {}, {}", id_of(from), id_of(to), counted(arrow.messages, "message"),
-                  format_bytes(arrow.bytes));
+      fmt::format("{} to {}: {}, {}", slot_id(from), slot_id(to),
+                  counted(arrow.messages, "message"), format_bytes(arrow.bytes));
   const bool carries = arrow.bytes > 0 || operation() == Operation::kBarrier;
-  Attributes label = pinned(middle, label_width, kLabelHeight);
+  Attributes label = pinned(place.label, label_width, kLabelHeight);
   label.text("label", text).set("fillcolor", ink(Ink::kPage)).set("penwidth", 0.0);
   label.set("color", ink(Ink::kPage));
   label.set("fontcolor", ink(carries ? Ink::kCommLabel : Ink::kIdleText))
@@ -336,8 +327,14 @@ void SchedulePictures::write_arrow(DotWriter& dot, const std::pair<int, int>& en
     if (!carries) attributes.set("style", "dashed");
     return attributes.set("class", carries ? "comm" : "idle");
   };
-  dot.edge({id_of(from), id}, half().set("dir", "none").text("tooltip", tooltip));
-  dot.edge({id, id_of(to)}, half().set("arrowsize", 0.8).text("tooltip", tooltip));
+  std::string tail = slot_id(from);
+  std::string head = slot_id(to);
+  if (place.has_ends) {
+    tail = write_end(dot, id + "_tail", place.tail);
+    head = write_end(dot, id + "_head", place.head);
+  }
+  dot.edge({tail, id}, half().set("dir", "none").text("tooltip", tooltip));
+  dot.edge({id, head}, half().set("arrowsize", 0.8).text("tooltip", tooltip));
 }
 
 Picture SchedulePictures::draw_one(std::optional<std::size_t> round) {
@@ -361,8 +358,8 @@ Picture SchedulePictures::draw_one(std::optional<std::size_t> round) {
   double top = -left;
   double bottom = left;
   for (const RankSlot& slot : places_.slots) {
-    left = std::min(left, slot.place.x - width_ / 2);
-    right = std::max(right, slot.place.x + width_ / 2);
+    left = std::min(left, slot.place.x - slot.width / 2);
+    right = std::max(right, slot.place.x + slot.width / 2);
     top = std::max(top, slot.place.y + height_ / 2);
     bottom = std::min(bottom, slot.place.y - height_ / 2);
   }

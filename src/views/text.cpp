@@ -167,6 +167,17 @@ std::string fit_text(std::string_view text, double size, double width, bool bold
   return to_utf8(points);
 }
 
+std::string fit_words(std::string_view text, double size, double width) {
+  std::string words = clean_text(text);
+  if (text_width(words, size) <= width) return words;
+  std::size_t end = words.rfind(' ');
+  for (; end != std::string::npos; end = words.rfind(' ')) {
+    words.resize(end);
+    if (text_width(words + " …", size) <= width) return words + " …";
+  }
+  return "…";
+}
+
 std::string subscript(int number) {
   std::string text;
   for (const char digit : std::to_string(number)) {

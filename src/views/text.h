@@ -28,6 +28,9 @@ double text_width(std::string_view text, double size, bool bold = false);
 /// `text` cut at the end, with an ellipsis, so that it is at most `width` points wide.
 std::string fit_text(std::string_view text, double size, double width, bool bold = false);
 
+/// As fit_text, but cut between words only, so that no number loses digits: "10 11 …".
+std::string fit_words(std::string_view text, double size, double width);
+
 /// The digits of `number` as Unicode subscripts: x₁₂.
 std::string subscript(int number);
 

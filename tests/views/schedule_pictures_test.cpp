@@ -64,8 +64,8 @@ TEST(SchedulePictures, OfAStarAndATreeAreGolden) {
 TEST(SchedulePictures, MarkWhatIsCombined) {
   const Schedule ring = schedule(Operation::kAllReduce, Algorithm::kRing, 4, 8);
   const std::vector<Picture> pictures = draw_schedule(ring, ReduceOp::kMax, {}, {});
-  const std::regex plus(R"(label="chunk \d \+")");
-  const std::regex plain(R"(label="chunk \d")");
+  const std::regex plus(R"x(label="chunk \d \+ \(8 B\)")x");
+  const std::regex plain(R"x(label="chunk \d \(8 B\)")x");
   EXPECT_TRUE(std::regex_search(pictures[3].dot, plus));  // reduce-scatter
   EXPECT_FALSE(std::regex_search(pictures[3].dot, plain));
   EXPECT_TRUE(std::regex_search(pictures[4].dot, plain));  // all-gather
@@ -85,6 +85,22 @@ TEST(SchedulePictures, ShowTheValuesAfterTheRound) {
   EXPECT_EQ(value(0, "rank2_value"), "24 7");  // the whole: after the last round
 }
 
+TEST(SchedulePictures, CutLongValuesBetweenNumbers) {
+  const Schedule ring = schedule(Operation::kAllReduce, Algorithm::kRing, 3, 6);
+  std::vector<std::vector<std::string>> values(ring.rounds.size() + 1);
+  for (auto& stage : values) stage.assign(3, "7800 7812 7824 7836 7848 7860 7872 7884");
+  const DotText dot = read_dot(draw_schedule(ring, ReduceOp::kSum, values, {})[0].dot);
+  EXPECT_EQ(attribute(dot.nodes.at("rank1_value"), "label"), "7800 7812 7824 7836 7848 7860 …");
+}
+
+TEST(SchedulePictures, NeverLetAnEllipsisStandForOneRank) {
+  const Schedule tree = schedule(Operation::kAllReduce, Algorithm::kTree, 12, 8);
+  const DotText dot = read_dot(draw_schedule(tree, ReduceOp::kSum, {}, {})[0].dot);
+  EXPECT_TRUE(dot.nodes.contains("rank7"));
+  EXPECT_TRUE(dot.nodes.contains("rank8"));
+  EXPECT_EQ(attribute(dot.nodes.at("more6_name"), "label"), "… 3 more");  // 6, 9 and 10
+}
+
 TEST(SchedulePictures, DrawEmptyChunksAsEmpty) {
   ScheduleRequest request;
   request.ranks = 4;
@@ -100,7 +116,7 @@ TEST(SchedulePictures, LeaveOutRanksButNeverTheRoot) {
   EXPECT_TRUE(dot.nodes.contains("rank7"));
   EXPECT_TRUE(dot.nodes.contains("rank11"));
   EXPECT_FALSE(dot.nodes.contains("rank6"));
-  EXPECT_EQ(attribute(dot.nodes.at("more_name"), "label"), "… 5 more");
+  EXPECT_EQ(attribute(dot.nodes.at("more5_name"), "label"), "… 5 more");
 }
 
 struct Case {
