@@ -1,6 +1,7 @@
 #include "sim/device/memory.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <new>
 
@@ -24,7 +25,9 @@ void* BlockCache::take(std::size_t bytes) {
     kept->second.pop_back();
     kept_ -= size;
   } else {
-    block = ::operator new (size, std::align_val_t{kAlignment});
+    // Not operator new: what a full machine means for a device's memory is for the device to say.
+    block = std::aligned_alloc(kAlignment, size);
+    if (block == nullptr) throw std::bad_alloc();
   }
   taken_ += size;
   most_taken_ = std::max(most_taken_, taken_);
@@ -37,8 +40,12 @@ void BlockCache::give_back(void* block, std::size_t bytes) {
   taken_ -= size;
   // What is kept are then sizes that the program has stopped to ask for.
   if (kept_ + size > most_taken_) release_kept();
-  kept_by_size_[size].push_back(block);
-  kept_ += size;
+  try {
+    kept_by_size_[size].push_back(block);
+    kept_ += size;
+  } catch (const std::bad_alloc&) {
+    std::free(block);  // called by destructors: not keeping it is all that may happen
+  }
 }
 
 std::size_t BlockCache::kept() const {
@@ -48,7 +55,7 @@ std::size_t BlockCache::kept() const {
 
 void BlockCache::release_kept() {
   for (auto& [size, blocks] : kept_by_size_) {
-    for (void* block : blocks) ::operator delete (block, std::align_val_t{kAlignment});
+    for (void* block : blocks) std::free(block);
   }
   kept_by_size_.clear();
   kept_ = 0;

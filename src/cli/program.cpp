@@ -41,6 +41,39 @@ void stop_quickly_at_interrupt() {
   ::sigaction(SIGINT, &action, nullptr);
 }
 
+constexpr std::string_view kFullMemory = "this machine has not enough memory for that";
+constexpr std::string_view kFullMemoryHint =
+    "try fewer devices, a smaller model or smaller batches";
+
+/// With --json, what goes to standard output when memory is full: made while there still is some.
+std::string& full_memory_document() {
+  static std::string document;
+  return document;
+}
+
+void write_raw(int descriptor, std::string_view text) {
+  [[maybe_unused]] const auto written = ::write(descriptor, text.data(), text.size());
+}
+
+// Wherever the allocation was that failed, in a worker's books or a destructor, nothing can be
+// unwound safely: the program says so and ends at once. Files appear only when they are whole.
+void stop_at_full_memory() {
+  write_raw(STDERR_FILENO, "ringside: error: ");
+  write_raw(STDERR_FILENO, kFullMemory);
+  write_raw(STDERR_FILENO, "\nhint: ");
+  write_raw(STDERR_FILENO, kFullMemoryHint);
+  write_raw(STDERR_FILENO, "\n");
+  write_raw(STDOUT_FILENO, full_memory_document());
+  ::_exit(kFailed);
+}
+
+void stop_cleanly_at_full_memory(bool json) {
+  const Error error(ErrorKind::kOutOfMemory, std::string(kFullMemory),
+                    std::string(kFullMemoryHint));
+  if (json) full_memory_document() = error_document(error, kFailed);
+  std::set_new_handler(stop_at_full_memory);
+}
+
 // A standard stream that the caller closed would be the next file that is opened. Opened for
 // reading alone, writing to it stays an error.
 void keep_standard_streams() {
@@ -106,12 +139,11 @@ int report(const Error& error, bool json) {
 
 Error translate(const std::exception& exception) {
   if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) {
-    return Error(ErrorKind::kOutOfMemory, "this machine has not enough memory for that",
-                 "try fewer devices, a smaller model or smaller batches");
+    return Error(ErrorKind::kOutOfMemory, std::string(kFullMemory), std::string(kFullMemoryHint));
   }
   if (dynamic_cast<const std::length_error*>(&exception) != nullptr) {
     return Error(ErrorKind::kOutOfMemory, "that is more than this machine can address",
-                 "try fewer devices, a smaller model or smaller batches");
+                 std::string(kFullMemoryHint));
   }
   if (const auto* system = dynamic_cast<const std::system_error*>(&exception)) {
     return Error(ErrorKind::kIo, fmt::format("the system refused: {}", system->code().message()),
@@ -129,6 +161,7 @@ int run_program(const std::vector<std::string>& words) {
   const bool json = std::any_of(words.begin(), words.end(), [](const std::string& word) {
     return word == "--json" || word == "--json=true";
   });
+  stop_cleanly_at_full_memory(json);
   try {
     return dispatch(words);
   } catch (const OutputClosed&) {
