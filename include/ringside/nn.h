@@ -76,6 +76,11 @@ class Module {
   /// Sets the mode of this module and all its children.
   void train(bool training = true);
 
+  /// Whether forward uses the second head of a model that has one ("mlp:64,32,10:heads"); copies
+  /// keep the choice. Parameters of a head that is not used take no part in the loss. Throws
+  /// Error(kInvalidArgument) for a module without a second head.
+  virtual void use_second_head(bool use);
+
   /// A copy with the same structure, sharing every tensor (the start of a replica).
   virtual std::shared_ptr<Module> shallow_copy() const = 0;
   /// Replaces parameters and buffers by others on another device, in the order of named_parameters
@@ -130,9 +135,10 @@ std::shared_ptr<Module> make_batch_norm1d(const ModuleContext& context, std::int
 std::shared_ptr<Module> make_sequential(std::vector<std::shared_ptr<Module>> layers);
 
 /// The model zoo by name: "mlp:64,32,10" (ReLU between; "mlp:64,32,10:tanh", "mlp:64,32,10:bn" for
-/// BatchNorm1d before each ReLU) and "lenet" (1x28x28, or 1x8x8 images padded; classes from the
-/// data). Throws Error(kInvalidArgument) that shows the grammar. `sample_shape` (without the batch
-/// dimension) is checked against the model's input; an mlp flattens.
+/// BatchNorm1d before each ReLU, "mlp:64,32,10:heads" for two heads that are added) and "lenet"
+/// (1x28x28, or 1x8x8 images padded; classes from the data). Throws Error(kInvalidArgument) that
+/// shows the grammar. `sample_shape` (without the batch dimension) is checked against the model's
+/// input; an mlp flattens.
 std::shared_ptr<Module> make_model(std::string_view spec, const ModuleContext& context,
                                    const Shape& sample_shape, std::int64_t classes);
 

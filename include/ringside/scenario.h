@@ -25,14 +25,17 @@ struct ScenarioEvent {
     kFewerBatches,  ///< the rank's loader ends `amount` batches early (every epoch)
     /// before the step the rank calls `operation` on one element, which the others do not
     kOtherCollective,
-    /// forward through the bare module: gradients are not synchronised in this step (ddp.module(x))
+    /// forward through the bare module (dp.module(x), ddp.module(x)): dp computes on its home
+    /// device alone, ddp does not synchronise gradients in this step
     kBypass,
     /// forward inside no_sync: gradients accumulate locally in this step, no update
     kNoSync,
     /// one more forward before the step (ddp: its buffers are synchronised once more)
     kExtraForward,
     /// parameter `parameter` is replaced by a new tensor of zeros that the strategy does not know
-    kReplace
+    kReplace,
+    /// the model's second head takes no part in this step: its parameters get no gradient
+    kUnusedHead
   };
   Kind kind = Kind::kPerturb;
   int rank = 0;
@@ -42,7 +45,7 @@ struct ScenarioEvent {
   Operation operation = Operation::kBroadcast;
 };
 /// "perturb", "freeze", "stop", "slow", "fewer-batches", "other-collective", "bypass", "no-sync",
-/// "extra-forward", "replace".
+/// "extra-forward", "replace", "unused-head".
 std::string_view to_string(ScenarioEvent::Kind kind);
 ScenarioEvent::Kind parse_event_kind(std::string_view name);
 

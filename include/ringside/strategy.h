@@ -33,7 +33,9 @@ struct StepResult {
 
 /// What is out of the ordinary in one step (the events of a Scenario).
 struct StepDirectives {
-  bool bypass = false;  ///< forward through the bare module: ddp.module(x); nothing is synchronised
+  /// forward through the bare module, dp.module(x) or ddp.module(x): dp uses its home device only,
+  /// ddp synchronises nothing
+  bool bypass = false;
   bool no_sync = false;    ///< ddp: forward inside no_sync; gradients accumulate, no update follows
   int extra_forwards = 0;  ///< forwards without backward before the step
 };

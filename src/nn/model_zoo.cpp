@@ -18,7 +18,8 @@ constexpr std::int64_t kLargestLayer = std::int64_t{1} << 24;
 constexpr std::int64_t kMostParameters = std::int64_t{1} << 31;
 constexpr const char* kGrammar =
     "models: mlp:IN,...,OUT with ReLU between the layers, mlp:IN,...,OUT:tanh, mlp:IN,...,OUT:bn "
-    "(BatchNorm1d before each ReLU), lenet; for example mlp:64,32,10";
+    "(BatchNorm1d before each ReLU), mlp:IN,...,OUT:heads (two heads, added), lenet; for example "
+    "mlp:64,32,10";
 
 [[noreturn]] void fail(std::string_view spec, const std::string& fault) {
   throw Error(ErrorKind::kInvalidArgument, fmt::format("model '{}': {}", spec, fault), kGrammar);
@@ -31,11 +32,11 @@ void check_classes(std::string_view spec, std::int64_t outputs, std::int64_t cla
 
 // ---------------------------------------------------------------- mlp
 
-enum class Between { kRelu, kTanh, kBatchNorm };
+enum class MlpVariant { kRelu, kTanh, kBatchNorm, kTwoHeads };
 
 struct MlpSpec {
   std::vector<std::int64_t> sizes;
-  Between between = Between::kRelu;
+  MlpVariant variant = MlpVariant::kRelu;
 };
 
 std::int64_t parse_layer(std::string_view spec, std::string_view text) {
@@ -56,11 +57,13 @@ MlpSpec parse_mlp(std::string_view spec, std::string_view rest) {
   if (colon != std::string_view::npos) {
     const std::string_view variant = rest.substr(colon + 1);
     if (variant == "tanh") {
-      mlp.between = Between::kTanh;
+      mlp.variant = MlpVariant::kTanh;
     } else if (variant == "bn") {
-      mlp.between = Between::kBatchNorm;
+      mlp.variant = MlpVariant::kBatchNorm;
+    } else if (variant == "heads") {
+      mlp.variant = MlpVariant::kTwoHeads;
     } else if (variant != "relu") {
-      fail(spec, fmt::format("variant '{}': must be relu, tanh or bn", variant));
+      fail(spec, fmt::format("variant '{}': must be relu, tanh, bn or heads", variant));
     }
   }
   std::string_view sizes = rest.substr(0, colon);
@@ -80,6 +83,34 @@ MlpSpec parse_mlp(std::string_view spec, std::string_view rest) {
   return mlp;
 }
 
+/// Two linear heads on what the hidden layers give; their logits are added. A step may leave the
+/// second one out, as a model with an auxiliary output does whose loss is not always taken.
+class TwoHeads final : public Module {
+ public:
+  TwoHeads(std::shared_ptr<Module> hidden, std::shared_ptr<Module> head,
+           std::shared_ptr<Module> second) {
+    register_child("hidden", std::move(hidden));
+    register_child("head", std::move(head));
+    register_child("second", std::move(second));
+  }
+  Tensor forward(const Tensor& input) override {
+    const Tensor features = child(0).forward(input);
+    const Tensor logits = child(1).forward(features);
+    return uses_second_ ? add(logits, child(2).forward(features)) : logits;
+  }
+  void use_second_head(bool use) override { uses_second_ = use; }
+  std::string describe() const override {
+    return fmt::format("TwoHeads({}; {}, {})", child(0).describe(), child(1).describe(),
+                       child(2).describe());
+  }
+  std::shared_ptr<Module> shallow_copy() const override {
+    return std::make_shared<TwoHeads>(*this);
+  }
+
+ private:
+  bool uses_second_ = true;
+};
+
 std::shared_ptr<Module> make_mlp(std::string_view spec, const MlpSpec& mlp,
                                  const ModuleContext& context, const Shape& sample_shape,
                                  std::int64_t classes) {
@@ -90,14 +121,20 @@ std::shared_ptr<Module> make_mlp(std::string_view spec, const MlpSpec& mlp,
   check_classes(spec, mlp.sizes.back(), classes);
   std::vector<std::shared_ptr<Module>> layers;
   if (sample_shape.rank() != 1) layers.push_back(make_flatten());
-  for (std::size_t i = 1; i < mlp.sizes.size(); ++i) {
+  for (std::size_t i = 1; i + 1 < mlp.sizes.size(); ++i) {
     layers.push_back(make_linear(context, mlp.sizes[i - 1], mlp.sizes[i]));
-    if (i + 1 == mlp.sizes.size()) break;
-    if (mlp.between == Between::kBatchNorm) {
+    if (mlp.variant == MlpVariant::kBatchNorm) {
       layers.push_back(make_batch_norm1d(context, mlp.sizes[i]));
     }
-    layers.push_back(mlp.between == Between::kTanh ? make_tanh() : make_relu());
+    layers.push_back(mlp.variant == MlpVariant::kTanh ? make_tanh() : make_relu());
   }
+  const std::int64_t features = mlp.sizes[mlp.sizes.size() - 2];
+  std::shared_ptr<Module> head = make_linear(context, features, classes);
+  if (mlp.variant == MlpVariant::kTwoHeads) {
+    return std::make_shared<TwoHeads>(make_sequential(std::move(layers)), std::move(head),
+                                      make_linear(context, features, classes));
+  }
+  layers.push_back(std::move(head));
   return make_sequential(std::move(layers));
 }
 
@@ -163,7 +200,7 @@ std::shared_ptr<Module> make_model(std::string_view spec, const ModuleContext& c
   if (spec.starts_with("mlp:")) {
     return make_mlp(spec, parse_mlp(spec, spec.substr(4)), context, sample_shape, classes);
   }
-  fail(spec, "must be mlp:SIZES, mlp:SIZES:tanh, mlp:SIZES:bn or lenet");
+  fail(spec, "must be mlp:SIZES, mlp:SIZES:tanh, mlp:SIZES:bn, mlp:SIZES:heads or lenet");
 }
 
 }  // namespace ringside

@@ -139,6 +139,13 @@ void Module::train(bool training) {
   for (const auto& [name, child] : children_) child->train(training);
 }
 
+// Overridden by models that have one.
+// NOLINTNEXTLINE(readability-convert-member-functions-to-static)
+void Module::use_second_head(bool /*use*/) {
+  throw Error(ErrorKind::kInvalidArgument, fmt::format("{} has no second head", describe()),
+              "take a model with two, such as mlp:64,32,10:heads");
+}
+
 // ---------------------------------------------------------------- new values, new tensors
 
 // Not const: it changes the tensors, though not the handles that the module holds.

@@ -44,6 +44,7 @@ class DataParallel : public Strategy {
   std::vector<std::shared_ptr<Module>> replicate(DrivenGroup& group);
   std::vector<Tensor> parallel_apply(const std::vector<std::shared_ptr<Module>>& replicas,
                                      const std::vector<Tensor>& inputs);
+  Tensor loss_at_home(const Tensor& output, const Tensor& targets);
   Tensor loss_of(const Tensor& output, const Tensor& targets);
   void check_module_is_home() const;
   DrivenGroup& group_of(const std::vector<int>& world_ranks);
@@ -196,6 +197,12 @@ Tensor DataParallel::forward(const Tensor& inputs) {
                         gathering.member_of(options_.output_device));
 }
 
+/// Of the bare module's output, which is where the batch is.
+Tensor DataParallel::loss_at_home(const Tensor& output, const Tensor& targets) {
+  const StepScope phase(devices_, Phase::kLoss);
+  return options_.loss(output, targets);
+}
+
 Tensor DataParallel::loss_of(const Tensor& output, const Tensor& targets) {
   const StepScope phase(devices_, Phase::kLoss);
   if (&targets.device() == &output_device()) return options_.loss(output, targets);
@@ -219,7 +226,7 @@ StepResult DataParallel::train_step(const Batch& batch, int step,
   for (int i = 0; i < directives.extra_forwards; ++i) forward(batch.inputs);
   const Tensor output = directives.bypass ? module_->forward(batch.inputs) : forward(batch.inputs);
   const Tensor loss =
-      directives.bypass ? options_.loss(output, batch.targets) : loss_of(output, batch.targets);
+      directives.bypass ? loss_at_home(output, batch.targets) : loss_of(output, batch.targets);
   {
     const StepScope phase(devices_, Phase::kBackward);
     backward(loss);

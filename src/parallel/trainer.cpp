@@ -34,6 +34,23 @@ class Unrecorded {
   std::vector<std::pair<Device*, OpListener*>> before_;
 };
 
+/// Leaves the model's second head out of the forwards of a scope.
+class UnusedHead {
+ public:
+  UnusedHead(Module& module, bool unused) : module_(module), unused_(unused) {
+    if (unused_) module_.use_second_head(false);
+  }
+  ~UnusedHead() {
+    if (unused_) module_.use_second_head(true);
+  }
+  UnusedHead(const UnusedHead&) = delete;
+  UnusedHead& operator=(const UnusedHead&) = delete;
+
+ private:
+  Module& module_;
+  bool unused_;
+};
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -61,6 +78,27 @@ Trainer::Trainer(const TrainingPlan& plan, Strategy& strategy, const std::vector
                  Rank* rank)
     : plan_(plan), strategy_(strategy), devices_(devices), rank_(rank) {
   result_.step_losses.resize(static_cast<std::size_t>(plan.total_steps), 0);
+  check_events();
+}
+
+/// Before the first step, so that no training is lost to an event that cannot happen.
+void Trainer::check_events() const {
+  const Scenario& scenario = plan_.scenario;
+  for (const ScenarioEvent& event : scenario.events) {
+    const std::string what = fmt::format("event {}: ", to_string(event.kind));
+    try {
+      if (event.kind != ScenarioEvent::Kind::kFewerBatches && event.step >= plan_.total_steps) {
+        throw Error(ErrorKind::kInvalidArgument,
+                    fmt::format("step {}: the run has {} steps, counted from 0", event.step,
+                                plan_.total_steps),
+                    "name an earlier step, or train longer");
+      }
+      if (!event.parameter.empty()) parameter_named(event.parameter);
+      if (event.kind == ScenarioEvent::Kind::kUnusedHead) strategy_.module().use_second_head(true);
+    } catch (const Error& error) {
+      throw error.with_prefix(what);
+    }
+  }
 }
 
 TrainingResult Trainer::run() {
@@ -103,7 +141,7 @@ bool Trainer::run_epoch(int epoch) {
   Batch batch;
   for (std::int64_t left = loader->batches() - batches_left_out(); left > 0; --left) {
     if (step_ == plan_.total_steps) break;
-    if (stops_here()) return false;
+    if (happens_here(ScenarioEvent::Kind::kStop)) return false;
     for (Device* device : devices_) device->context().step = step_;
     if (!loader->next(batch)) break;
     run_step(batch);
@@ -114,7 +152,10 @@ bool Trainer::run_epoch(int epoch) {
 
 void Trainer::run_step(const Batch& batch) {
   const StepDirectives directives = apply_events();
-  const StepResult step = strategy_.train_step(batch, step_, directives);
+  const StepResult step = [&] {
+    const UnusedHead scope(strategy_.module(), happens_here(ScenarioEvent::Kind::kUnusedHead));
+    return strategy_.train_step(batch, step_, directives);
+  }();
   const double loss = [&] {
     const StepScope phase(devices_, Phase::kLoss);
     return host_value(step.loss, 0);
@@ -193,15 +234,15 @@ void Trainer::apply(const ScenarioEvent& event, StepDirectives& directives) {
       break;
     case ScenarioEvent::Kind::kStop:
     case ScenarioEvent::Kind::kFewerBatches:
-      break;  // stops_here(), batches_left_out()
+    case ScenarioEvent::Kind::kUnusedHead:
+      break;  // not before the step: run_epoch(), batches_left_out(), run_step()
   }
 }
 
-bool Trainer::stops_here() const {
+bool Trainer::happens_here(ScenarioEvent::Kind kind) const {
   const auto& events = plan_.scenario.events;
   return std::any_of(events.begin(), events.end(), [&](const ScenarioEvent& event) {
-    return event.kind == ScenarioEvent::Kind::kStop && event.rank == own_rank() &&
-           event.step == step_;
+    return event.kind == kind && event.rank == own_rank() && event.step == step_;
   });
 }
 
@@ -222,8 +263,7 @@ Tensor Trainer::parameter_named(const std::string& name) const {
     names += (names.empty() ? "" : ", ") + entry.name;
   }
   throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("event at step {}: there is no parameter '{}'; the model has {}", step_,
-                          name, names));
+              fmt::format("there is no parameter '{}'; the model has {}", name, names));
 }
 
 // ---------------------------------------------------------------- metrics

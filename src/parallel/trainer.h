@@ -50,11 +50,13 @@ class Trainer {
   TrainingResult run();
 
  private:
+  void check_events() const;
   bool run_epoch(int epoch);
   void run_step(const Batch& batch);
   StepDirectives apply_events();
   void apply(const ScenarioEvent& event, StepDirectives& directives);
-  bool stops_here() const;
+  /// Whether this rank has such an event at this step.
+  bool happens_here(ScenarioEvent::Kind kind) const;
   std::int64_t batches_left_out() const;
   void finish_epoch(int epoch, double seconds);
   void evaluate(EpochReport& report);

@@ -11,24 +11,28 @@
 
 #include "core/nearest_name.h"
 #include "ringside/error.h"
+#include "scenario/values.h"
 
 namespace ringside {
 namespace {
 
 using Kind = ScenarioEvent::Kind;
 
-constexpr std::array<EventRule, 10> kRules{{
-    // kind, name, parameter, amount, operation, ranks apart
-    {Kind::kPerturb, "perturb", true, true, false, false},
-    {Kind::kFreeze, "freeze", true, false, false, false},
-    {Kind::kStop, "stop", false, false, false, true},
-    {Kind::kSlow, "slow", false, true, false, false},
-    {Kind::kFewerBatches, "fewer-batches", false, true, false, true},
-    {Kind::kOtherCollective, "other-collective", false, false, true, true},
-    {Kind::kBypass, "bypass", false, false, false, true},
-    {Kind::kNoSync, "no-sync", false, false, false, true},
-    {Kind::kExtraForward, "extra-forward", false, false, false, false},
-    {Kind::kReplace, "replace", true, false, false, false},
+// A rank can do otherwise than the others only in ddp, where each has a training loop of its own; a
+// wrapper to bypass is there in dp, too.
+constexpr std::array<EventRule, 11> kRules{{
+    // kind, name, parameter, amount, operation, strategies
+    {Kind::kPerturb, "perturb", true, true, false, "single dp ddp"},
+    {Kind::kFreeze, "freeze", true, false, false, "single dp ddp"},
+    {Kind::kStop, "stop", false, false, false, "ddp"},
+    {Kind::kSlow, "slow", false, true, false, "single dp ddp"},
+    {Kind::kFewerBatches, "fewer-batches", false, true, false, "ddp"},
+    {Kind::kOtherCollective, "other-collective", false, false, true, "ddp"},
+    {Kind::kBypass, "bypass", false, false, false, "dp ddp"},
+    {Kind::kNoSync, "no-sync", false, false, false, "ddp"},
+    {Kind::kExtraForward, "extra-forward", false, false, false, "single dp ddp"},
+    {Kind::kReplace, "replace", true, false, false, "single dp ddp"},
+    {Kind::kUnusedHead, "unused-head", false, false, false, "single dp ddp"},
 }};
 
 [[noreturn]] void throw_event(const EventRule& rule, const std::string& problem,
@@ -62,9 +66,9 @@ Kind parse_event_kind(std::string_view name) {
 
 void check_event(const Scenario& scenario, const ScenarioEvent& event) {
   const EventRule& rule = rule_of(event.kind);
-  if (rule.ranks_apart && scenario.strategy != "ddp") {
+  if (!is_listed(scenario.strategy, rule.strategies)) {
     throw_event(rule, fmt::format("strategy {} cannot express it", scenario.strategy),
-                "only in strategy ddp every rank has a training loop of its own");
+                fmt::format("strategies that can: {}", rule.strategies));
   }
   const int ranks = scenario.strategy == "ddp" ? scenario.devices : 1;
   if (event.rank < 0 || event.rank >= ranks) {

@@ -11,10 +11,11 @@ namespace ringside {
 struct EventRule {
   ScenarioEvent::Kind kind;
   std::string_view name;
-  bool parameter;    ///< names a parameter
-  bool amount;       ///< has an amount
-  bool operation;    ///< names a collective
-  bool ranks_apart;  ///< only where every rank has a loop of its own: strategy ddp
+  bool parameter;  ///< names a parameter
+  bool amount;     ///< has an amount
+  bool operation;  ///< names a collective
+  /// the strategies that can express it, separated by blanks
+  std::string_view strategies;
 };
 std::span<const EventRule> event_rules();
 const EventRule& rule_of(ScenarioEvent::Kind kind);

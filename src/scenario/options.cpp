@@ -66,12 +66,6 @@ void check_not_negative(const Scenario& scenario, Text name) {
               value < 0 ? "must be 0 or more" : fmt::format("must be at most {}", kMaxNumber));
 }
 
-// Whether `value` is one of `choices`, which are separated by blanks.
-bool is_listed(Text value, Text choices) {
-  return !value.empty() && value.find(' ') == Text::npos &&
-         fmt::format(" {} ", choices).find(fmt::format(" {} ", value)) != std::string::npos;
-}
-
 void check_one_of(Text name, Text value, Text choices) {
   if (is_listed(value, choices)) return;
   throw_value(name, fmt::format("'{}'", value), fmt::format("must be one of {}", choices));

@@ -124,6 +124,11 @@ std::size_t parse_bytes(std::string_view what, std::string_view text) {
             "write bytes, or kB, MB, GB, TB (powers of 1000), or KiB, MiB, GiB, TiB (of 1024)");
 }
 
+bool is_listed(std::string_view value, std::string_view choices) {
+  return !value.empty() && value.find(' ') == std::string_view::npos &&
+         fmt::format(" {} ", choices).find(fmt::format(" {} ", value)) != std::string::npos;
+}
+
 void check_range(std::string_view what, std::int64_t value, std::int64_t minimum,
                  std::int64_t maximum, std::string_view reason) {
   if (value >= minimum && value <= maximum) return;

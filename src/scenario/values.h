@@ -28,6 +28,9 @@ std::vector<std::int64_t> parse_integers(std::string_view what, std::string_view
 /// ones (KiB, MiB, GiB, TiB: powers of 1024), with or without a fraction ("1.5GiB"). At least 1.
 std::size_t parse_bytes(std::string_view what, std::string_view text);
 
+/// Whether `value` is one of `choices`, which are separated by blanks.
+bool is_listed(std::string_view value, std::string_view choices);
+
 /// Throws for a value below the minimum or above the maximum: "devices 0: must be at least 1". The
 /// reason, if given, follows the limit.
 void check_range(std::string_view what, std::int64_t value, std::int64_t minimum,

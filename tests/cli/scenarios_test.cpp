@@ -25,6 +25,8 @@ const std::map<std::string, Expected>& failing() {
       {"rank-stops.toml", {1, "rank 3"}},
       {"other-collective.toml", {1, "broadcast"}},
       {"out-of-memory.toml", {1, "out of memory"}},
+      {"unused-head.toml",
+       {2, "did not receive grad for rank 2: 4 5 (second.weight, second.bias)"}},
   };
   return kFailing;
 }

@@ -14,6 +14,7 @@
 namespace ringside {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class ModelZoo : public ::testing::Test {
@@ -58,6 +59,36 @@ TEST_F(ModelZoo, AnMlpFlattensImages) {
   const auto mlp = model("mlp:784,32,10", {1, 28, 28});
   EXPECT_EQ(mlp->named_parameters()[0].name, "1.weight");
   EXPECT_EQ(output(*mlp, {3, 1, 28, 28}), (Shape{3, 10}));
+}
+
+TEST_F(ModelZoo, TwoHeadsAreAddedUnlessOneIsLeftOut) {
+  const auto model_with_heads = model("mlp:64,8,10:heads");
+  EXPECT_EQ(model_with_heads->describe(),
+            "TwoHeads(Sequential(Linear(64, 8), ReLU()); Linear(8, 10), Linear(8, 10))");
+  std::vector<std::string> names;
+  for (const NamedTensor& entry : model_with_heads->named_parameters()) names.push_back(entry.name);
+  EXPECT_THAT(names, ElementsAre("hidden.0.weight", "hidden.0.bias", "head.weight", "head.bias",
+                                 "second.weight", "second.bias"));
+  const auto logits = [&](Module& module) {
+    return host_values(module.forward(
+        Tensor::full(device_, Shape{1, 64}, DType::kFloat32, 0.5, MemoryKind::kInputs)));
+  };
+  const std::vector<double> both = logits(*model_with_heads);
+  model_with_heads->use_second_head(false);
+  const std::vector<double> first = logits(*model_with_heads);
+  EXPECT_NE(first, both);
+  EXPECT_EQ(logits(*model_with_heads->shallow_copy()), first);
+  Tensor bias = model_with_heads->named_parameters()[5].tensor;
+  fill_in_place(bias, 7);
+  EXPECT_EQ(logits(*model_with_heads), first) << "the second head takes no part";
+  model_with_heads->use_second_head(true);
+  EXPECT_NE(logits(*model_with_heads), both);
+}
+
+TEST_F(ModelZoo, OtherModelsHaveNoSecondHead) {
+  const auto mlp = model("mlp:64,10");
+  EXPECT_EQ(test::error_text(ErrorKind::kInvalidArgument, [&] { mlp->use_second_head(false); }),
+            "Sequential(Linear(64, 10)) has no second head");
 }
 
 TEST_F(ModelZoo, LeNet) {
@@ -122,14 +153,15 @@ TEST_F(ModelZoo, AbsurdSizesAreNamed) {
 
 TEST_F(ModelZoo, UnknownNamesShowTheGrammar) {
   EXPECT_EQ(fault("mlp:64,10:gelu"),
-            "model 'mlp:64,10:gelu': variant 'gelu': must be relu, tanh or bn");
+            "model 'mlp:64,10:gelu': variant 'gelu': must be relu, tanh, bn or heads");
   for (const char* spec : {"", "mlp", "resnet50", "LeNet", "lenet:5"}) {
     try {
       model(spec);
       ADD_FAILURE() << "no Error for " << spec;
     } catch (const Error& error) {
       EXPECT_THAT(error.what(),
-                  HasSubstr("must be mlp:SIZES, mlp:SIZES:tanh, mlp:SIZES:bn or lenet"));
+                  HasSubstr("must be mlp:SIZES, mlp:SIZES:tanh, mlp:SIZES:bn, mlp:SIZES:heads or "
+                            "lenet"));
       EXPECT_THAT(error.hint(), HasSubstr("for example mlp:64,32,10"));
     }
   }

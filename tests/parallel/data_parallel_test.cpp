@@ -106,6 +106,37 @@ TEST(DataParallel, SplitsAlongAnyDimension) {
   });
 }
 
+// Zeros where PyTorch's DataParallel has zeros, none where a single device has none.
+TEST(DataParallel, AnUnusedParameterGetsZeros) {
+  const auto second_gradient = [](const auto& make) {
+    const auto world = sim_world(2);
+    bool is_defined = false;
+    std::vector<double> values;
+    world->drive([&] {
+      Generator generator(0);
+      const auto module =
+          make_model("mlp:1,1:heads", {world->device(0), DType::kFloat64, generator}, Shape{1}, 1);
+      module->use_second_head(false);
+      const std::unique_ptr<Strategy> strategy = make(module, *world);
+      strategy->train_step(toy_batch(world->device(0), {1, 2, 3, 4}), 0);
+      const NamedTensor second = module->named_parameters()[2];
+      ASSERT_EQ(second.name, "second.weight");
+      is_defined = second.tensor.grad().defined();
+      if (is_defined) values = host_values(second.tensor.grad());
+    });
+    return std::pair{is_defined, values};
+  };
+  const auto dp = second_gradient([](const std::shared_ptr<Module>& module, World& world) {
+    return make_data_parallel(module, world, toy_options());
+  });
+  EXPECT_TRUE(dp.first);
+  EXPECT_EQ(dp.second, (std::vector<double>{0}));
+  const auto single = second_gradient([](const std::shared_ptr<Module>& module, World& world) {
+    return make_single(module, world, 0, {toy_loss, toy_sgd(0)});
+  });
+  EXPECT_FALSE(single.first);
+}
+
 TEST(DataParallel, HomeIsFullerThanTheOthers) {
   const auto world = sim_world(4);
   world->drive([&] {

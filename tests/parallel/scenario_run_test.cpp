@@ -2,6 +2,7 @@
 // records what sim records.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <string>
@@ -176,6 +177,86 @@ TEST(ScenarioRun, AFrozenParameterIsAnUnusedOne) {
   const std::string message = error_of(scenario, ErrorKind::kInvalidArgument);
   EXPECT_NE(message.find("Expected to have finished reduction"), std::string::npos) << message;
   EXPECT_NE(message.find("0.weight"), std::string::npos) << message;
+}
+
+Scenario two_heads(const std::string& strategy, int devices) {
+  Scenario scenario = small_scenario(strategy, devices);
+  scenario.model = "mlp:64,16,10:heads";
+  scenario.steps = 4;
+  return scenario;
+}
+
+// On one rank only: the others wait for its buckets, and it is the one that knows why.
+TEST(ScenarioRun, AnUnusedHeadIsReportedByDdpInTheNextForward) {
+  Scenario scenario = two_heads("ddp", 3);
+  scenario.events = {event_of(ScenarioEvent::Kind::kUnusedHead, 1, 2)};
+  const std::string message = error_of(scenario, ErrorKind::kInvalidArgument);
+  EXPECT_NE(message.find("Expected to have finished reduction in the prior iteration"),
+            std::string::npos)
+      << message;
+  EXPECT_NE(message.find("did not receive grad for rank 1: 4 5 (second.weight, second.bias)"),
+            std::string::npos)
+      << message;
+}
+
+// The error would come in the next forward: after the last step nobody is told, and the ranks have
+// drifted apart.
+TEST(ScenarioRun, AnUnusedHeadInTheLastStepIsSilent) {
+  Scenario scenario = two_heads("ddp", 2);
+  scenario.steps = 1;
+  scenario.events = {event_of(ScenarioEvent::Kind::kUnusedHead, 0, 0),
+                     event_of(ScenarioEvent::Kind::kUnusedHead, 1, 0)};
+  const RunReport report = run_quietly(scenario);
+  EXPECT_NE(report.rank_checksums[0], report.rank_checksums[1]);
+}
+
+TEST(ScenarioRun, AModelWithTwoHeadsTrainsAlikeUnderEveryStrategy) {
+  const RunReport single = run_quietly(two_heads("single", 1));
+  for (const std::string strategy : {"dp", "ddp"}) {
+    const RunReport report = run_quietly(two_heads(strategy, 3));
+    for (std::size_t step = 0; step < 4; ++step) {
+      EXPECT_NEAR(report.step_losses[step], single.step_losses[step], 1e-5) << strategy;
+    }
+  }
+}
+
+// dp.module(x): the step is that of one device.
+TEST(ScenarioRun, ABypassedDataParallelComputesAtHomeAlone) {
+  Scenario scenario = small_scenario("dp", 3);
+  scenario.steps = 2;
+  scenario.events = {event_of(ScenarioEvent::Kind::kBypass, 0, 1)};
+  Trace trace;
+  run_scenario(scenario, {}, &trace, {});
+  const auto computes = [&](int step, int rank) {
+    return std::any_of(trace.ops.begin(), trace.ops.end(), [&](const TraceOp& op) {
+      return op.step == step && op.rank == rank && op.phase == Phase::kForward;
+    });
+  };
+  EXPECT_TRUE(computes(0, 1));
+  EXPECT_TRUE(computes(1, 0));
+  EXPECT_FALSE(computes(1, 1));
+  const bool has_loss = std::any_of(trace.ops.begin(), trace.ops.end(), [](const TraceOp& op) {
+    return op.step == 1 && op.phase == Phase::kLoss && op.kind == OpKind::kCompute;
+  });
+  EXPECT_TRUE(has_loss);
+}
+
+// Before anything is trained.
+TEST(ScenarioRun, AnEventThatCannotHappenIsAnError) {
+  Scenario scenario = small_scenario("ddp", 2);
+  scenario.steps = 3;
+  scenario.events = {event_of(ScenarioEvent::Kind::kSlow, 0, 3)};
+  scenario.events.front().amount = 1;
+  std::string message = error_of(scenario, ErrorKind::kInvalidArgument);
+  EXPECT_NE(message.find("event slow: step 3: the run has 3 steps"), std::string::npos) << message;
+  scenario.events = {event_of(ScenarioEvent::Kind::kUnusedHead, 1, 2)};
+  message = error_of(scenario, ErrorKind::kInvalidArgument);
+  EXPECT_NE(message.find("event unused-head: Sequential"), std::string::npos) << message;
+  scenario.events = {event_of(ScenarioEvent::Kind::kFreeze, 1, 2)};
+  scenario.events.front().parameter = "0.wight";
+  message = error_of(scenario, ErrorKind::kInvalidArgument);
+  EXPECT_NE(message.find("event freeze: there is no parameter '0.wight'"), std::string::npos)
+      << message;
 }
 
 TEST(ScenarioRun, TooLittleMemoryIsSaidWithNumbers) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "ringside/error.h"
+#include "scenario/events.h"
 #include "scenario/options.h"
 #include "scenario/run_request.h"
 
@@ -148,9 +149,11 @@ kind = "extra-forward"
 [[events]]
 kind = "replace"
 parameter = "2.weight"
+[[events]]
+kind = "unused-head"
 )");
   const auto& events = request.scenario.events;
-  ASSERT_EQ(events.size(), 10u);
+  ASSERT_EQ(events.size(), event_rules().size());
   EXPECT_EQ(events[0].kind, ScenarioEvent::Kind::kPerturb);
   EXPECT_EQ(events[0].rank, 1);
   EXPECT_EQ(events[0].step, 2);
@@ -159,6 +162,7 @@ parameter = "2.weight"
   EXPECT_EQ(events[3].amount, 20);
   EXPECT_EQ(events[5].operation, Operation::kAllGather);
   EXPECT_EQ(events[9].kind, ScenarioEvent::Kind::kReplace);
+  EXPECT_EQ(events[10].kind, ScenarioEvent::Kind::kUnusedHead);
   EXPECT_NO_THROW(request.scenario.validate());
 }
 

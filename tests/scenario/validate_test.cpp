@@ -111,6 +111,10 @@ TEST(Validate, ChecksEvents) {
             "event stop: parameter 'w': has no meaning here");
   EXPECT_EQ(event({.kind = Kind::kStop, .step = -1}), "event stop: step -1: must be 0 or more");
   EXPECT_EQ(event({.kind = Kind::kNoSync}, "dp"), "event no-sync: strategy dp cannot express it");
+  EXPECT_EQ(event({.kind = Kind::kBypass}, "dp"), "");
+  EXPECT_EQ(event({.kind = Kind::kBypass}, "single"),
+            "event bypass: strategy single cannot express it");
+  EXPECT_EQ(event({.kind = Kind::kUnusedHead}, "single"), "");
   EXPECT_EQ(event({.kind = Kind::kSlow, .amount = 0}),
             "event slow: amount 0: must be above 0 and at most 3600000 milliseconds");
   EXPECT_EQ(event({.kind = Kind::kFewerBatches, .amount = 1.5}),
