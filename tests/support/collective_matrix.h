@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <iterator>
 #include <vector>
 
@@ -12,11 +13,14 @@
 namespace ringside::test {
 
 inline std::vector<CollectiveCase> collective_matrix(std::size_t max_ranks = 8) {
-  constexpr std::size_t kAlgorithms = 3;
+  std::size_t most_algorithms = 0;
+  for (const Operation operation : kCollectives) {
+    most_algorithms = std::max(most_algorithms, algorithms_for(operation).size());
+  }
   std::vector<CollectiveCase> cases;
   for (const Combination& chosen :
-       selected_combinations({std::size(kCollectives), kAlgorithms, max_ranks, std::size(kCounts),
-                              std::size(kDTypes), std::size(kReduceOps)})) {
+       selected_combinations({std::size(kCollectives), most_algorithms, max_ranks,
+                              std::size(kCounts), std::size(kDTypes), std::size(kReduceOps)})) {
     CollectiveCase c;
     c.operation = kCollectives[chosen[0]];
     const auto algorithms = algorithms_for(c.operation);

@@ -32,6 +32,65 @@ TEST(Messages, ArriveInTheOrderTheyWereSent) {
   });
 }
 
+// Every rank to every rank, itself included, in one group; one value tells sender, receiver and
+// place.
+template <typename T>
+void expect_messages_to_all(Rank& rank, std::size_t count) {
+  const int n = rank.communicator.size();
+  const auto value = [&](int from, int to, std::size_t i) {
+    return static_cast<T>(100 * from + 10 * to + static_cast<int>(i % 7));
+  };
+  std::vector<DeviceArray> sent;
+  std::vector<DeviceArray> received;
+  for (int peer = 0; peer < n; ++peer) {
+    std::vector<T> values(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = value(rank.rank, peer, i);
+    sent.push_back(array_of(rank.device, values));
+    received.push_back(array_of(rank.device, std::vector<T>(count, static_cast<T>(-1))));
+  }
+  {
+    const GroupScope group(rank.communicator);
+    for (int peer = 0; peer < n; ++peer) {
+      const auto index = static_cast<std::size_t>(peer);
+      rank.communicator.send(sent[index], count, peer, communication(rank));
+      rank.communicator.recv(received[index], count, peer, communication(rank));
+    }
+  }
+  communication(rank).synchronize();
+  for (int peer = 0; peer < n; ++peer) {
+    const std::vector<T> values = values_of<T>(received[static_cast<std::size_t>(peer)]);
+    for (std::size_t i = 0; i < count; ++i) {
+      ASSERT_EQ(values[i], value(peer, rank.rank, i)) << "from " << peer << " to " << rank.rank;
+    }
+  }
+}
+
+TEST(Messages, OfEverySizeAndTypeBetweenAllRanks) {
+  for (const bool stepwise : {false, true}) {
+    for (int ranks = 1; ranks <= 8; ++ranks) {
+      with_time_limit([&] {
+        WorldOptions options;
+        options.size = ranks;
+        options.stepwise_collectives = stepwise;
+        open_sim_world(options)->run([](Rank& rank) {
+          for (const std::size_t count : {0, 1, 7, 1000}) {
+            expect_messages_to_all<float>(rank, count);
+            expect_messages_to_all<double>(rank, count);
+            expect_messages_to_all<std::int32_t>(rank, count);
+            expect_messages_to_all<std::int64_t>(rank, count);
+          }
+        });
+      });
+    }
+  }
+}
+
+TEST(Messages, OfAMillionElements) {
+  with_time_limit([] {
+    world_of(2)->run([](Rank& rank) { expect_messages_to_all<float>(rank, std::size_t{1} << 20); });
+  });
+}
+
 TEST(Messages, PairsDoNotMix) {
   with_time_limit([] {
     world_of(3)->run([](Rank& rank) {
