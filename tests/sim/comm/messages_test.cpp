@@ -38,7 +38,8 @@ template <typename T>
 void expect_messages_to_all(Rank& rank, std::size_t count) {
   const int n = rank.communicator.size();
   const auto value = [&](int from, int to, std::size_t i) {
-    return static_cast<T>(100 * from + 10 * to + static_cast<int>(i % 7));
+    const int number = 100 * from + 10 * to + static_cast<int>(i % 7);
+    return static_cast<T>(number);
   };
   std::vector<DeviceArray> sent;
   std::vector<DeviceArray> received;
