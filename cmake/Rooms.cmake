@@ -20,7 +20,7 @@ target_include_directories(ringside_public INTERFACE
 target_link_libraries(ringside_public INTERFACE fmt::fmt)
 
 # What a room sees beside: other rooms' private headers, as "schedule/ring.h" (src/schedule) and
-# "sim/device/pool.h" (sim/device). Who may include whom is checked by tests/include_graph.
+# "sim/device/pool.h" (sim/device). Who may include whom is checked by tests/architecture.
 add_library(ringside_private INTERFACE)
 target_include_directories(ringside_private INTERFACE
   "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")

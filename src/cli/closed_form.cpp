@@ -25,15 +25,29 @@ std::size_t ones_below(std::size_t n) {
 // Broadcast, and reduce, its mirror.
 ClosedForm whole_buffer(Algorithm algorithm, const Numbers& x) {
   const std::size_t bytes = (x.n - 1) * x.bytes;
-  if (algorithm == Algorithm::kStar) return {"1", 1, "(n-1)S", bytes};
-  if (algorithm == Algorithm::kTree) return {"ceil(log2 n)", ceil_log2(x.n), "(n-1)S", bytes};
+  switch (algorithm) {
+    case Algorithm::kStar:
+      return {"1", 1, "(n-1)S", bytes};
+    case Algorithm::kTree:
+      return {"ceil(log2 n)", ceil_log2(x.n), "(n-1)S", bytes};
+    case Algorithm::kRing:
+    case Algorithm::kAutomatic:
+      break;
+  }
   return {x.pieces == 1 ? "n-1" : "n-2+k", x.n - 2 + x.pieces, "(n-1)S", bytes};
 }
 
 // Scatter, and gather, its mirror.
 ClosedForm one_block_each(Algorithm algorithm, const Numbers& x) {
   const std::size_t block = x.bytes / x.n;
-  if (algorithm == Algorithm::kStar) return {"1", 1, "(n-1)S/n", (x.n - 1) * block};
+  switch (algorithm) {
+    case Algorithm::kStar:
+      return {"1", 1, "(n-1)S/n", (x.n - 1) * block};
+    case Algorithm::kTree:
+    case Algorithm::kRing:  // has none
+    case Algorithm::kAutomatic:
+      break;
+  }
   return {"ceil(log2 n)", ceil_log2(x.n), "S/n times the ones in 1..n-1 in binary",
           ones_below(x.n) * block};
 }

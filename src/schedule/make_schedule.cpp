@@ -109,13 +109,17 @@ std::vector<Round> ring_rounds(const Schedule& schedule) {
       return schedule::ring_all_gather(schedule.blocks, request.direction);
     case Operation::kReduceScatter:
       return schedule::ring_reduce_scatter(schedule.blocks, request.direction);
-    default: {  // all-reduce, and barrier as an all-reduce of nothing
-      const auto chunks =
-          ring_chunks(schedule.elements, request.ranks, request.border, request.dtype);
-      return in_sequence(schedule::ring_reduce_scatter(chunks, request.direction),
-                         schedule::ring_all_gather(chunks, request.direction));
-    }
+    case Operation::kAllReduce:
+    case Operation::kBarrier:  // an all-reduce of nothing
+    case Operation::kScatter:  // this one and the rest have no ring
+    case Operation::kGather:
+    case Operation::kSend:
+    case Operation::kRecv:
+      break;
   }
+  const auto chunks = ring_chunks(schedule.elements, request.ranks, request.border, request.dtype);
+  return in_sequence(schedule::ring_reduce_scatter(chunks, request.direction),
+                     schedule::ring_all_gather(chunks, request.direction));
 }
 
 // Star and tree know the four operations with a root; the others are two of those through rank 0.
@@ -149,10 +153,14 @@ std::vector<Round> rooted_rounds(const RootedOperations& star_or_tree, const Sch
     case Operation::kReduceScatter:
       return in_sequence(star_or_tree.reduce(ranks, 0, buffer),
                          star_or_tree.scatter(schedule.blocks, 0));
-    default:  // all-reduce, and barrier as an all-reduce of nothing
-      return in_sequence(star_or_tree.reduce(ranks, 0, buffer),
-                         star_or_tree.broadcast(ranks, 0, buffer));
+    case Operation::kAllReduce:
+    case Operation::kBarrier:  // an all-reduce of nothing
+    case Operation::kSend:     // it and recv never come here
+    case Operation::kRecv:
+      break;
   }
+  return in_sequence(star_or_tree.reduce(ranks, 0, buffer),
+                     star_or_tree.broadcast(ranks, 0, buffer));
 }
 
 std::vector<Round> make_rounds(const Schedule& schedule) {
@@ -165,9 +173,11 @@ std::vector<Round> make_rounds(const Schedule& schedule) {
       return rooted_rounds(kStarOperations, schedule);
     case Algorithm::kTree:
       return rooted_rounds(kTreeOperations, schedule);
-    default:
-      return ring_rounds(schedule);
+    case Algorithm::kRing:
+    case Algorithm::kAutomatic:  // make_schedule has chosen one
+      break;
   }
+  return ring_rounds(schedule);
 }
 
 }  // namespace
@@ -180,9 +190,15 @@ std::span<const Algorithm> algorithms_for(Operation operation) {
     case Operation::kSend:
     case Operation::kRecv:
       return kDirect;
-    default:
-      return kRingFirst;
+    case Operation::kBroadcast:
+    case Operation::kReduce:
+    case Operation::kAllReduce:
+    case Operation::kAllGather:
+    case Operation::kReduceScatter:
+    case Operation::kBarrier:
+      break;
   }
+  return kRingFirst;
 }
 
 Schedule make_schedule(const ScheduleRequest& request) {

@@ -83,7 +83,10 @@ TransferRow collective_row(const TraceOp& op, int devices) {
       row.from = world_rank(request.root);
       row.to = world_rank(request.peer);
       break;
-    default:
+    case Operation::kAllReduce:
+    case Operation::kAllGather:
+    case Operation::kReduceScatter:
+    case Operation::kBarrier:
       break;
   }
   if (op.bucket >= 0) row.primitive += fmt::format(" (bucket {})", op.bucket);

@@ -208,5 +208,17 @@ TEST(Options, TheTableKnowsTheBackends) {
   }
 }
 
+TEST(Options, TheTableKnowsTheAlgorithms) {
+  const std::string choices = " " + std::string(find_scenario_option("algorithm")->choices) + " ";
+  const ProcessResult help = run_ringside({"collective", "--help"});
+  for (const Operation operation : {Operation::kAllReduce, Operation::kGather}) {
+    for (const Algorithm algorithm : algorithms_for(operation)) {
+      const std::string name(to_string(algorithm));
+      EXPECT_NE(choices.find(" " + name + " "), std::string::npos) << name;
+      EXPECT_NE(help.output.find(name), std::string::npos) << name;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ringside::test

@@ -110,9 +110,14 @@ double expected(const CollectiveCase& c, int rank, std::size_t index) {
     }
     case Operation::kReduceScatter:
       return reduced<T>(c, block_begin(c, rank) + index);
-    default:
-      return reduced<T>(c, index);
+    case Operation::kReduce:
+    case Operation::kAllReduce:
+    case Operation::kBarrier:
+    case Operation::kSend:
+    case Operation::kRecv:
+      break;
   }
+  return reduced<T>(c, index);
 }
 
 /// Integers, minima and maxima are exact; sums of floats depend on their order.
