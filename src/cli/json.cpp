@@ -32,6 +32,8 @@ std::string completion_document(std::string_view shell, std::string_view script)
   return to_text(document);
 }
 
+std::string version_document() { return to_text(make_document("version")); }
+
 std::string error_document(const Error& error, int exit_status) {
   nlohmann::ordered_json document = make_document("error");
   document["kind"] = to_string(error.kind());

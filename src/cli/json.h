@@ -17,6 +17,8 @@ nlohmann::ordered_json make_document(std::string_view kind);
 std::string to_text(const nlohmann::ordered_json& document);
 /// A shell's completion script as a document.
 std::string completion_document(std::string_view shell, std::string_view script);
+/// What --version says as a document: nothing but how every document begins.
+std::string version_document();
 /// The document of an error.
 std::string error_document(const Error& error, int exit_status);
 

@@ -84,7 +84,7 @@ void keep_standard_streams() {
   }
 }
 
-int dispatch(const std::vector<std::string>& words) {
+int dispatch(const std::vector<std::string>& words, bool json) {
   const bool color = use_color(STDOUT_FILENO, "auto");
   if (words.empty()) {
     throw Error(ErrorKind::kInvalidArgument, "no command is given",
@@ -100,7 +100,7 @@ int dispatch(const std::vector<std::string>& words) {
     return 0;
   }
   if (first == "--version" || first == "-V") {
-    write_to(STDOUT_FILENO, fmt::format("ringside {}\n", kVersion));
+    write_to(STDOUT_FILENO, json ? version_document() : fmt::format("ringside {}\n", kVersion));
     return 0;
   }
   if (first.starts_with('-')) {
@@ -163,7 +163,7 @@ int run_program(const std::vector<std::string>& words) {
   });
   stop_cleanly_at_full_memory(json);
   try {
-    return dispatch(words);
+    return dispatch(words, json);
   } catch (const OutputClosed&) {
     return kFailed;
   } catch (const Error& error) {
