@@ -78,24 +78,33 @@ void check_places(const RunRequest& request) {
   }
 }
 
+[[noreturn]] void throw_nothing_recorded(const RunRequest& request, int steps) {
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("trace-steps {}-{}: the run has {} steps, 0 to {}: none is recorded",
+                          request.first_step, request.last_step, steps, steps - 1),
+              "choose steps that the run has");
+}
+
 // What a run's observers write. They are called on the ranks' threads: an error of theirs (a full
 // disk) ends the run, and is kept here because the world would report it as a rank's.
 class RunNarrator {
  public:
-  RunNarrator(const Scenario& scenario, Terminal& terminal)
-      : scenario_(scenario), terminal_(terminal) {}
+  RunNarrator(const RunRequest& request, bool records, Terminal& terminal)
+      : request_(request), records_(records), terminal_(terminal) {}
 
   // Only rank 0's process hears of steps and epochs, so that only one speaks.
   RunObserver observer() {
     RunObserver observer;
     observer.step = [this](int step, int total, double loss) {
       keep_error([&] {
+        // Now, and not when the training is over.
+        if (records_ && request_.first_step >= total) throw_nothing_recorded(request_, total);
         terminal_.progress(fmt::format("step {} of {}, loss {:.4f}", step, total, loss));
       });
     };
     observer.epoch = [this](const EpochReport& epoch) {
       keep_error([&] {
-        if (epoch.epoch == 0) terminal_.say(run_heading(scenario_) + epoch_heading());
+        if (epoch.epoch == 0) terminal_.say(run_heading(request_.scenario) + epoch_heading());
         terminal_.say(epoch_line(epoch));
       });
     };
@@ -118,7 +127,8 @@ class RunNarrator {
     }
   }
 
-  const Scenario& scenario_;
+  const RunRequest& request_;
+  bool records_;
   Terminal& terminal_;
   std::exception_ptr error_;
 };
@@ -127,7 +137,7 @@ RunReport run_and_narrate(const RunRequest& request, Trace* trace, Terminal& ter
   TraceOptions trace_options;
   trace_options.first_step = request.first_step;
   trace_options.last_step = request.last_step;
-  RunNarrator narrator(request.scenario, terminal);
+  RunNarrator narrator(request, trace != nullptr, terminal);
   try {
     RunReport report = run_scenario(request.scenario, trace_options, trace, narrator.observer());
     terminal.clear_progress();
@@ -139,11 +149,7 @@ RunReport run_and_narrate(const RunRequest& request, Trace* trace, Terminal& ter
 }
 
 void check_recorded(const RunRequest& request, const Trace& trace, const RunReport& report) {
-  if (!trace.steps().empty()) return;
-  throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("trace-steps {}-{}: the run had {} steps, 0 to {}: none was recorded",
-                          request.first_step, request.last_step, report.steps, report.steps - 1),
-              "choose steps that the run has");
+  if (trace.steps().empty()) throw_nothing_recorded(request, report.steps);
 }
 
 // Writes what --trace and --out ask for; returns the paths, the report's among them.

@@ -136,8 +136,13 @@ TEST(Run, StepsThatTheRunDoesNotHaveCannotBeRecorded) {
   const ProcessResult result =
       run_ringside(with(kShortRun, {"--trace", scratch / "t.json", "--trace-steps", "50-60"}));
   EXPECT_EQ(result.status, 2);
-  EXPECT_NE(result.errors.find("trace-steps 50-60: the run had 3 steps"), std::string::npos)
+  EXPECT_NE(result.errors.find("trace-steps 50-60: the run has 3 steps"), std::string::npos)
       << result.errors;
+  const ProcessResult epochs = run_ringside(
+      {"run", "--epochs", "2", "--trace", scratch / "t.json", "--trace-steps", "5000"});
+  EXPECT_EQ(epochs.status, 2);
+  EXPECT_NE(epochs.errors.find("the run has 12 steps"), std::string::npos) << epochs.errors;
+  EXPECT_EQ(epochs.output, "") << "it is told before an epoch is over";
 }
 
 TEST(Run, AFullDiskIsAnError) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -204,6 +205,32 @@ TEST(Usage, ColourOnlyWhereItIsWanted) {
   EXPECT_EQ(run_ringside({"doctor"}).output.find(escape), std::string::npos);
   EXPECT_NE(run_ringside({"doctor", "--color", "always"}).output.find(escape), std::string::npos);
   EXPECT_EQ(run_ringside({"doctor", "--color", "never"}).output.find(escape), std::string::npos);
+}
+
+// What the program writes when a terminal listens; script(1) is one.
+std::string on_terminal(const std::string& arguments,
+                        std::vector<std::pair<std::string, std::string>> environment) {
+  ProcessOptions options;
+  options.environment = std::move(environment);
+  const std::string command = RINGSIDE_PROGRAM " " + arguments;
+  const ProcessResult result =
+      run_process({"/usr/bin/script", "-qec", command, "/dev/null"}, options);
+  EXPECT_EQ(result.status, 0) << result.command << result.output << result.errors;
+  return result.output;
+}
+
+TEST(Usage, ATerminalSeesColourAndProgressUnlessItSaysNo) {
+  if (!std::filesystem::exists("/usr/bin/script")) GTEST_SKIP() << "no script(1) on this system";
+  const std::string green = "\x1b[32m";
+  const std::string progress = "step 1 of 4, loss ";
+  const std::string run = "run --steps 4 --batch-size 8";
+  const std::pair<std::string, std::string> terminal{"TERM", "xterm"};
+  EXPECT_NE(on_terminal("doctor", {terminal}).find(green), std::string::npos);
+  EXPECT_EQ(on_terminal("doctor", {terminal, {"NO_COLOR", "1"}}).find(green), std::string::npos);
+  EXPECT_EQ(on_terminal("doctor", {{"TERM", "dumb"}}).find(green), std::string::npos);
+  EXPECT_NE(on_terminal(run, {terminal}).find(progress), std::string::npos);
+  EXPECT_EQ(on_terminal(run, {{"TERM", "dumb"}}).find(progress), std::string::npos);
+  EXPECT_EQ(on_terminal(run + " --quiet", {terminal}), "");
 }
 
 }  // namespace
