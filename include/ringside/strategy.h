@@ -77,7 +77,7 @@ struct DataParallelOptions {
   std::vector<int> device_ids;
   int output_device = -1;  ///< -1 = device_ids[0]
   int dim = 0;             ///< dimension that is split and joined
-  /// empty = torch.chunk's (ceil(B/n)); else must be positive and add up to B
+  /// of a training batch: empty = torch.chunk's (ceil(B/n)); else must be positive and add up to B
   std::vector<std::int64_t> chunk_sizes;
   /// of broadcast and reduce; automatic = star (device copies from and to home)
   Algorithm algorithm = Algorithm::kAutomatic;

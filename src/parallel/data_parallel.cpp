@@ -39,8 +39,10 @@ class DataParallel : public Strategy {
   Device& home() const { return world_.device(options_.device_ids.front()); }
   Device& output_device() const { return world_.device(options_.output_device); }
 
-  Tensor forward(const Tensor& inputs);
-  std::vector<std::int64_t> split(const Tensor& inputs) const;
+  /// `asked`: rows for each device; empty = torch.chunk's.
+  Tensor forward(const Tensor& inputs, const std::vector<std::int64_t>& asked);
+  std::vector<std::int64_t> split(const Tensor& inputs,
+                                  const std::vector<std::int64_t>& asked) const;
   std::vector<std::shared_ptr<Module>> replicate(DrivenGroup& group);
   std::vector<Tensor> parallel_apply(const std::vector<std::shared_ptr<Module>>& replicas,
                                      const std::vector<Tensor>& inputs);
@@ -118,23 +120,22 @@ DrivenGroup& DataParallel::group_of(const std::vector<int>& world_ranks) {
   return *group;
 }
 
-std::vector<std::int64_t> DataParallel::split(const Tensor& inputs) const {
+std::vector<std::int64_t> DataParallel::split(const Tensor& inputs,
+                                              const std::vector<std::int64_t>& asked) const {
   const std::int64_t rows = inputs.shape()[options_.dim];
-  if (options_.chunk_sizes.empty()) {
+  if (asked.empty()) {
     return chunk_sizes(rows, static_cast<int>(options_.device_ids.size()));
   }
-  const std::int64_t sum =
-      std::accumulate(options_.chunk_sizes.begin(), options_.chunk_sizes.end(), std::int64_t{0});
-  if (sum != rows || options_.chunk_sizes.size() > options_.device_ids.size()) {
+  const std::int64_t sum = std::accumulate(asked.begin(), asked.end(), std::int64_t{0});
+  if (sum != rows || asked.size() > options_.device_ids.size()) {
     throw Error(
         ErrorKind::kInvalidArgument,
         fmt::format("chunk_sizes [{}] add up to {} for {} devices: the batch has {} rows along "
                     "dimension {}, and each device takes at most one chunk",
-                    fmt::join(options_.chunk_sizes, ", "), sum, options_.device_ids.size(), rows,
-                    options_.dim),
+                    fmt::join(asked, ", "), sum, options_.device_ids.size(), rows, options_.dim),
         "give sizes that add up to the batch, at most one per device; drop the last short batch");
   }
-  return options_.chunk_sizes;
+  return asked;
 }
 
 std::vector<std::shared_ptr<Module>> DataParallel::replicate(DrivenGroup& group) {
@@ -175,13 +176,13 @@ std::vector<Tensor> DataParallel::parallel_apply(
   return outputs;
 }
 
-Tensor DataParallel::forward(const Tensor& inputs) {
+Tensor DataParallel::forward(const Tensor& inputs, const std::vector<std::int64_t>& asked) {
   check_module_is_home();
   if (options_.device_ids.size() == 1 && options_.output_device == options_.device_ids.front()) {
     const StepScope phase(devices_, Phase::kForward);
     return module_->forward(inputs);
   }
-  const std::vector<std::int64_t> sizes = split(inputs);
+  const std::vector<std::int64_t> sizes = split(inputs, asked);
   std::vector<int> used(options_.device_ids.begin(),
                         options_.device_ids.begin() + static_cast<std::ptrdiff_t>(sizes.size()));
   DrivenGroup& group = group_of(used);
@@ -223,8 +224,11 @@ StepResult DataParallel::train_step(const Batch& batch, int step,
   const StepScope scope(devices_, step, Phase::kForward);
   module_->train();
   optimizer_->zero_grad();
-  for (int i = 0; i < directives.extra_forwards; ++i) forward(batch.inputs);
-  const Tensor output = directives.bypass ? module_->forward(batch.inputs) : forward(batch.inputs);
+  for (int i = 0; i < directives.extra_forwards; ++i) {
+    forward(batch.inputs, options_.chunk_sizes);
+  }
+  const Tensor output = directives.bypass ? module_->forward(batch.inputs)
+                                          : forward(batch.inputs, options_.chunk_sizes);
   const Tensor loss =
       directives.bypass ? loss_at_home(output, batch.targets) : loss_of(output, batch.targets);
   {
@@ -240,7 +244,7 @@ Tensor DataParallel::evaluate(const Batch& batch) {
   const StepScope phase(devices_, Phase::kEvaluate);
   for (Device* device : devices_) device->context().grad_enabled = false;
   module_->train(false);
-  return forward(batch.inputs);
+  return forward(batch.inputs, {});  // chunk sizes are those of a training batch
 }
 
 }  // namespace

@@ -67,6 +67,22 @@ TEST(ScenarioRun, DataParallelIsExactForUnequalSplits) {
   }
 }
 
+// The rows that are evaluated are others in number: the chunk sizes do not apply to them.
+TEST(ScenarioRun, ChunkSizesAreThoseOfATrainingBatch) {
+  Scenario scenario = small_scenario("single", 1);
+  scenario.dtype = DType::kFloat64;
+  scenario.steps = 3;
+  const RunReport single = run_quietly(scenario);
+  scenario.strategy = "dp";
+  scenario.devices = 3;
+  scenario.chunk_sizes = {30, 17, 1};
+  const RunReport dp = run_quietly(scenario);
+  for (std::size_t step = 0; step < 3; ++step) {
+    EXPECT_NEAR(dp.step_losses[step], single.step_losses[step], 1e-11);
+  }
+  EXPECT_DOUBLE_EQ(dp.epochs.back().test_accuracy, single.epochs.back().test_accuracy);
+}
+
 TEST(ScenarioRun, LoaderWorkersChangeNothing) {
   Scenario scenario = small_scenario("ddp", 2);
   scenario.steps = 8;
