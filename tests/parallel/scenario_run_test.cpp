@@ -257,6 +257,78 @@ TEST(ScenarioRun, ABypassedDataParallelComputesAtHomeAlone) {
   EXPECT_TRUE(has_loss);
 }
 
+/// The same on every rank.
+std::vector<ScenarioEvent> on_all_ranks(ScenarioEvent event, int ranks) {
+  std::vector<ScenarioEvent> events;
+  for (event.rank = 0; event.rank < ranks; ++event.rank) events.push_back(event);
+  return events;
+}
+
+TEST(ScenarioRun, ASlowRankChangesNoNumber) {
+  Scenario scenario = small_scenario("ddp", 3);
+  scenario.steps = 5;
+  const std::string undisturbed = run_quietly(scenario).checksum;
+  ScenarioEvent event = event_of(ScenarioEvent::Kind::kSlow, 1, 2);
+  event.amount = 40;
+  scenario.events = {event};
+  const RunReport report = run_quietly(scenario);
+  EXPECT_EQ(report.checksum, undisturbed);
+  EXPECT_GE(report.seconds, 0.04);
+}
+
+// The others' last all-reduces meet what the rank does after its training.
+TEST(ScenarioRun, FewerBatchesOnOneRankAreAMismatch) {
+  Scenario scenario = small_scenario("ddp", 3);
+  scenario.steps.reset();
+  scenario.epochs = 1;
+  ScenarioEvent event = event_of(ScenarioEvent::Kind::kFewerBatches, 1, 0);
+  event.amount = 2;
+  scenario.events = {event};
+  const std::string message = error_of(scenario, ErrorKind::kCommMismatch);
+  EXPECT_NE(message.find("rank 1 called"), std::string::npos) << message;
+}
+
+TEST(ScenarioRun, NoSyncAccumulatesAndBypassingDrifts) {
+  Scenario scenario = small_scenario("ddp", 2);
+  scenario.steps = 4;
+  const RunReport usual = run_quietly(scenario);
+  scenario.events = on_all_ranks(event_of(ScenarioEvent::Kind::kNoSync, 0, 1), 2);
+  const RunReport accumulated = run_quietly(scenario);
+  EXPECT_NE(accumulated.checksum, usual.checksum);
+  EXPECT_EQ(accumulated.rank_checksums[0], accumulated.rank_checksums[1]);
+  scenario.events = on_all_ranks(event_of(ScenarioEvent::Kind::kBypass, 0, 1), 2);
+  const RunReport bypassed = run_quietly(scenario);
+  EXPECT_NE(bypassed.rank_checksums[0], bypassed.rank_checksums[1]);
+}
+
+TEST(ScenarioRun, AnExtraForwardSynchronisesTheBuffersOnceMore) {
+  Scenario scenario = small_scenario("ddp", 2);
+  scenario.model = "mlp:64,16,10:bn";
+  scenario.steps = 3;
+  scenario.events = on_all_ranks(event_of(ScenarioEvent::Kind::kExtraForward, 0, 1), 2);
+  Trace trace;
+  run_scenario(scenario, {}, &trace, {});
+  const auto broadcasts = [&](int step) {
+    return std::count_if(trace.ops.begin(), trace.ops.end(), [&](const TraceOp& op) {
+      return op.step == step && op.rank == 0 && op.phase == Phase::kSyncBuffers &&
+             op.kind == OpKind::kCollective;
+    });
+  };
+  EXPECT_GT(broadcasts(2), 0);
+  EXPECT_EQ(broadcasts(1), 2 * broadcasts(2));
+}
+
+// The hook is on the old tensor, which is no longer used; neither is the new one in the optimiser.
+TEST(ScenarioRun, AReplacedParameterIsAnUnusedOne) {
+  Scenario scenario = small_scenario("ddp", 2);
+  ScenarioEvent event = event_of(ScenarioEvent::Kind::kReplace, 0, 1);
+  event.parameter = "2.weight";
+  scenario.events = on_all_ranks(event, 2);
+  const std::string message = error_of(scenario, ErrorKind::kInvalidArgument);
+  EXPECT_NE(message.find("did not receive grad for rank 0: 2 (2.weight)"), std::string::npos)
+      << message;
+}
+
 // Before anything is trained.
 TEST(ScenarioRun, AnEventThatCannotHappenIsAnError) {
   Scenario scenario = small_scenario("ddp", 2);
