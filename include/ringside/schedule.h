@@ -47,12 +47,17 @@ bool has_root(Operation operation);
 bool combines(Operation operation);
 /// All-gather, reduce-scatter, gather and scatter have a block per rank.
 bool has_blocks(Operation operation);
+/// Send and recv: operations of two ranks, not of all.
+bool is_pair(Operation operation);
 
 /// As NCCL: avg of floating types multiplies every rank's input by 1/n (rounded to the dtype) and
 /// sums; avg of integers sums and divides once, toward zero, at the end. [NCCL src/enqueue.cc,
 /// hostToDevRedOp]
 enum class ReduceOp : std::uint8_t { kSum, kAvg, kMin, kMax };
+/// "sum", "avg", "min", "max".
 std::string_view to_string(ReduceOp op);
+/// The inverse of to_string. Throws Error(kInvalidArgument) that lists the valid names; so do the
+/// other parse functions below.
 ReduceOp parse_reduce_op(std::string_view name);
 
 enum class Algorithm : std::uint8_t {
@@ -75,11 +80,13 @@ enum class Border : std::uint8_t {
   kGloo,
   kEven  ///< the first (elements mod n) chunks have one element more
 };
+/// "nccl", "gloo", "even".
 std::string_view to_string(Border border);
 Border parse_border(std::string_view name);
 
 /// Ring direction: rank i sends to i+1 (up, NCCL) or to i-1 (down, gloo).
 enum class Direction : std::uint8_t { kUp, kDown };
+/// "up", "down".
 std::string_view to_string(Direction direction);
 Direction parse_direction(std::string_view name);
 

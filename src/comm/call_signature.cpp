@@ -35,10 +35,6 @@ std::string algorithm_text(const ScheduleRequest& request) {
 
 }  // namespace
 
-bool is_pair(Operation operation) {
-  return operation == Operation::kSend || operation == Operation::kRecv;
-}
-
 CallSignature signature_of(const CollectiveCall& call, int rank, int ranks,
                            const Communicator::Defaults& defaults) {
   CallSignature signature;

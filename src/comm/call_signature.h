@@ -11,9 +11,6 @@
 
 namespace ringside {
 
-/// Send and recv: operations of two ranks, not of all.
-bool is_pair(Operation operation);
-
 /// One call without its buffers, in canonical form: the algorithm is chosen, what the operation
 /// does not use has its default, and counts per rank that are all alike are one count.
 struct CallSignature {

@@ -97,8 +97,7 @@ void check_event(const Scenario& scenario, const ScenarioEvent& event) {
   if (!rule.amount && event.amount != 0) {
     throw_event(rule, fmt::format("amount {}: has no meaning here", event.amount));
   }
-  if (rule.operation &&
-      (event.operation == Operation::kSend || event.operation == Operation::kRecv)) {
+  if (rule.operation && is_pair(event.operation)) {
     throw_event(rule,
                 fmt::format("operation {}: must be a collective", to_string(event.operation)));
   }

@@ -51,7 +51,7 @@ Algorithm choose_algorithm(const ScheduleRequest& request) {
 void check_request(const ScheduleRequest& request) {
   if (request.ranks < 1)
     refuse(request, fmt::format("{} ranks: must be at least 1", request.ranks));
-  const bool pair = request.operation == Operation::kSend || request.operation == Operation::kRecv;
+  const bool pair = is_pair(request.operation);
   if (has_root(request.operation) || pair)
     check_rank(request, pair ? "source" : "root", request.root);
   if (pair) check_rank(request, "peer", request.peer);
@@ -165,7 +165,7 @@ std::vector<Round> rooted_rounds(const RootedOperations& star_or_tree, const Sch
 
 std::vector<Round> make_rounds(const Schedule& schedule) {
   const ScheduleRequest& request = schedule.request;
-  if (request.operation == Operation::kSend || request.operation == Operation::kRecv) {
+  if (is_pair(request.operation)) {
     return {{{request.root, request.peer, {0, schedule.elements}, Action::kCopy, -1}}};
   }
   switch (request.algorithm) {

@@ -63,6 +63,10 @@ bool has_blocks(Operation operation) {
          operation == Operation::kGather || operation == Operation::kScatter;
 }
 
+bool is_pair(Operation operation) {
+  return operation == Operation::kSend || operation == Operation::kRecv;
+}
+
 std::string_view to_string(ReduceOp op) { return name_of(kReduceOpNames, op); }
 ReduceOp parse_reduce_op(std::string_view name) {
   return parse_name(kReduceOpNames, "reduce op", name);

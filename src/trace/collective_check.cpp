@@ -12,10 +12,6 @@ namespace {
 
 bool within(int rank, const ScheduleRequest& request) { return rank >= 0 && rank < request.ranks; }
 
-bool is_pair(Operation operation) {
-  return operation == Operation::kSend || operation == Operation::kRecv;
-}
-
 // The size of every rank's full buffer in bytes, as far as it stays below the limit.
 std::size_t buffer_bytes(const ScheduleRequest& request) {
   const std::size_t most = kMostBufferBytes + 1;

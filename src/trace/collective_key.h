@@ -22,7 +22,7 @@ struct CollectiveKey {
 inline CollectiveKey key_of(const TraceCollective& collective) {
   const ScheduleRequest& request = collective.request;
   CollectiveKey key{collective.communicator, -1, -1, collective.sequence};
-  if (request.operation == Operation::kSend || request.operation == Operation::kRecv) {
+  if (is_pair(request.operation)) {
     key.source = request.root;
     key.destination = request.peer;
   }

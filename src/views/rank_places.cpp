@@ -14,14 +14,9 @@ constexpr double kLabelHeight = 16;
 constexpr double kEdge = 14;    // of a box's edge beside the outermost arrow
 constexpr double kSlope = 0.2;  // flatter arrows would run through their neighbours' labels
 
-bool is_pair(const Schedule& schedule) {
-  const Operation operation = schedule.request.operation;
-  return operation == Operation::kSend || operation == Operation::kRecv;
-}
-
 int root_of(const Schedule& schedule) {
   const ScheduleRequest& request = schedule.request;
-  return has_root(request.operation) || is_pair(schedule) ? request.root : 0;
+  return has_root(request.operation) || is_pair(request.operation) ? request.root : 0;
 }
 
 // Steps of messages from the root to every rank, whichever way they go; 1 for a rank without any.
@@ -72,7 +67,8 @@ std::map<int, std::vector<int>> hidden_groups(const Schedule& schedule, int most
 
 RankPlaces choose_slots(const Schedule& schedule, int most) {
   RankPlaces places;
-  places.has_levels = schedule.request.algorithm != Algorithm::kRing && !is_pair(schedule);
+  places.has_levels =
+      schedule.request.algorithm != Algorithm::kRing && !is_pair(schedule.request.operation);
   const std::vector<int> levels = places.has_levels ? levels_of(schedule) : std::vector<int>();
   std::map<int, std::vector<int>> ellipses;  // by their first rank
   for (auto& [group, hidden] : hidden_groups(schedule, most, levels)) {

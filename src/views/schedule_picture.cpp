@@ -206,8 +206,7 @@ std::string SchedulePictures::title() const {
   std::string text = as_sentence(std::string(to_string(operation())));
   if (combines(operation())) text += fmt::format(" ({})", to_string(op_));
   text += fmt::format(" on {}", counted(static_cast<std::size_t>(schedule_.request.ranks), "rank"));
-  const bool pair = operation() == Operation::kSend || operation() == Operation::kRecv;
-  if (!pair) text += fmt::format(", {}", to_string(schedule_.request.algorithm));
+  if (!is_pair(operation())) text += fmt::format(", {}", to_string(schedule_.request.algorithm));
   return text;
 }
 
