@@ -1,8 +1,9 @@
 // The one exception type of Ringside, for everything that can happen to a user.
 //
-// An Error names the thing, shows both values and says what to do. Broken invariants of our own
-// code are not Errors: they are checked with RINGSIDE-free `assert`-like checks in tests and by the
-// type system. Threads: an Error is a value; it may be copied to and rethrown on another thread.
+// An Error names the thing, shows both values and says what to do. A broken invariant of our own
+// code is no Error: types and tests keep it, and where it is checked at run time it is thrown as a
+// std::logic_error. Threads: an Error is a value; it may be copied to and rethrown on another
+// thread.
 #pragma once
 
 #include <stdexcept>
@@ -14,10 +15,10 @@ namespace ringside {
 enum class ErrorKind {
   /// wrong use: an option, argument or call that cannot be right (exit status 2)
   kInvalidArgument,
-  /// bad input: a file, data set or trace that is damaged or does not fit (exit status 2)
+  /// bad input: a file, data set or trace that is missing, damaged or does not fit (exit status 2)
   kInvalidInput,
   kUnavailable,  ///< a backend or library that is not there (exit status 1)
-  /// the operating system refused: missing file, disk full (exit status 1; missing file: 2)
+  /// the operating system refused: no permission, disk full (exit status 1)
   kIo,
   kOutOfMemory,   ///< a device's memory is exhausted (exit status 1)
   kCommMismatch,  ///< ranks disagree about a collective call (exit status 1)

@@ -112,9 +112,8 @@ struct Trace {
 /// full").
 void write_trace(const Trace& trace, const std::string& path);
 std::string trace_to_json(const Trace& trace);
-/// Reads and validates. Throws Error(kIo) for a missing file, Error(kInvalidInput) with the place
-/// of the fault
-/// ("trace.json: ops[12].dependencies[0]: 40 is not an earlier op").
+/// Reads and validates. Throws Error(kInvalidInput) for a missing file, or with the place of the
+/// fault ("trace.json: ops[12].dependencies[0]: 40 is not an earlier op").
 Trace read_trace(const std::string& path);
 Trace trace_from_json(std::string_view json, std::string_view source_name);
 

@@ -1,5 +1,5 @@
-// How the stepwise executor moves the bytes of a message: in memory between threads (in_memory.h),
-// or by MPI between processes.
+// How the stepwise executor moves the bytes of a message: in memory between the ranks of one thread
+// (stepwise.cpp), or by MPI between processes.
 #pragma once
 
 #include <cstddef>
