@@ -10,7 +10,7 @@
 namespace ringside::sim {
 
 // The calls of one stream become one gate: it opens when all of them are over.
-void enqueue_joint(Stream& stream, std::span<PendingCall> calls) {
+void SimCommunicator::enqueue_joint(Stream& stream, std::span<PendingCall> calls) {
   const auto joint = std::make_shared<JointCall>();
   std::deque<Announcement> announcements;
   std::vector<CallSignature> signatures;
@@ -37,40 +37,8 @@ SimCommunicator::SimCommunicator(std::shared_ptr<SimGroup> group, int rank, Devi
                                  std::shared_ptr<GroupQueue> queue)
     : group_(std::move(group)), rank_(rank), device_(device), queue_(std::move(queue)) {}
 
-Work SimCommunicator::submit(CollectiveCall call, Stream& stream) {
-  PendingCall pending{this, std::move(call), &stream, std::make_shared<Work::State>()};
-  Work work(pending.work);
-  if (open_groups_ > 0) {
-    queue_->add(std::move(pending));
-  } else {
-    enqueue_joint(stream, {&pending, 1});
-  }
-  return work;
-}
-
-void SimCommunicator::group_start() {
-  ++open_groups_;
-  queue_->start();
-}
-
-void SimCommunicator::group_end() {
-  --open_groups_;
-  if (!queue_->end()) return;
-  std::vector<PendingCall> calls = queue_->take();
-  // Calls of one stream side by side; streams in the order of their first call.
-  for (auto begin = calls.begin(); begin != calls.end();) {
-    Stream* stream = begin->stream;
-    const auto end = std::stable_partition(
-        begin, calls.end(), [&](const PendingCall& call) { return call.stream == stream; });
-    enqueue_joint(*stream, {begin, end});
-    begin = end;
-  }
-}
-
-void SimCommunicator::group_cancel() {
-  --open_groups_;
-  queue_->drop(this);
-  queue_->end();
+void SimCommunicator::enqueue(std::span<PendingCall> calls) {
+  for_each_stream(calls, enqueue_joint);
 }
 
 std::unique_ptr<Communicator> SimCommunicator::split(int color, int key) {

@@ -6,13 +6,12 @@
 #include <span>
 #include <vector>
 
-#include "comm/group_queue.h"
-#include "ringside/comm.h"
+#include "comm/grouping_communicator.h"
 #include "sim/comm/sim_group.h"
 
 namespace ringside::sim {
 
-class SimCommunicator : public Communicator {
+class SimCommunicator : public GroupingCommunicator {
  public:
   /// `queue` is shared by the rank's communicators, so that a group over several of them is one.
   SimCommunicator(std::shared_ptr<SimGroup> group, int rank, Device& device,
@@ -27,19 +26,16 @@ class SimCommunicator : public Communicator {
   std::function<std::unique_ptr<Communicator>()> begin_split(int color, int key) override;
 
  protected:
-  Work submit(CollectiveCall call, Stream& stream) override;
-  void group_start() override;
-  void group_end() override;
-  void group_cancel() override;
+  GroupQueue& queue() override { return *queue_; }
+  void enqueue(std::span<PendingCall> calls) override;
 
  private:
+  static void enqueue_joint(Stream& stream, std::span<PendingCall> calls);
+
   std::shared_ptr<SimGroup> group_;
   int rank_;
   Device& device_;
   std::shared_ptr<GroupQueue> queue_;
-  int open_groups_ = 0;
-
-  friend void enqueue_joint(Stream& stream, std::span<PendingCall> calls);
 };
 
 }  // namespace ringside::sim

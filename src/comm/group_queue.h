@@ -1,7 +1,9 @@
 // Calls that wait for the end of their group. Threads: as its communicator, one at a time.
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -33,5 +35,18 @@ class GroupQueue {
   int depth_ = 0;
   std::vector<PendingCall> pending_;
 };
+
+/// Calls visit(stream, calls) for the calls of each stream, in their order; streams in the order of
+/// their first call.
+template <typename Visit>
+void for_each_stream(std::span<PendingCall> calls, Visit visit) {
+  for (auto begin = calls.begin(); begin != calls.end();) {
+    Stream* stream = begin->stream;
+    const auto end = std::stable_partition(
+        begin, calls.end(), [&](const PendingCall& call) { return call.stream == stream; });
+    visit(*stream, std::span<PendingCall>(begin, end));
+    begin = end;
+  }
+}
 
 }  // namespace ringside

@@ -9,21 +9,14 @@
 
 namespace ringside::cuda {
 
+// Before the call waits in a group: what is not there is said by the call itself.
 Work CudaCommunicator::submit(CollectiveCall call, Stream& stream) {
   check_available(call);
-  PendingCall pending{this, std::move(call), &stream, std::make_shared<Work::State>()};
-  Work work(pending.work);
-  if (open_groups_ > 0) {
-    group_->queue(rank_).add(std::move(pending));
-  } else {
-    std::vector<PendingCall> alone;
-    alone.push_back(std::move(pending));
-    carry_out(*group_, std::move(alone));
-  }
-  return work;
+  return GroupingCommunicator::submit(std::move(call), stream);
 }
 
-void CudaCommunicator::carry_out(NcclGroup& group, std::vector<PendingCall> calls) {
+void CudaCommunicator::enqueue(std::span<PendingCall> calls) {
+  NcclGroup& group = *group_;
   std::vector<RankCall> entering;
   std::vector<std::unique_ptr<Announcement>> announcements;
   std::map<int, std::int64_t> numbers;  // of each rank's next call
@@ -48,26 +41,6 @@ void CudaCommunicator::carry_out(NcclGroup& group, std::vector<PendingCall> call
     announcements[i]->enqueued();
     pending.work->event = stream.record();
   }
-}
-
-void CudaCommunicator::group_start() {
-  ++open_groups_;
-  group_->queue(rank_).start();
-}
-
-void CudaCommunicator::group_end() {
-  --open_groups_;
-  GroupQueue& queue = group_->queue(rank_);
-  if (!queue.end()) return;
-  std::vector<PendingCall> calls = queue.take();
-  if (!calls.empty()) carry_out(*group_, std::move(calls));
-}
-
-void CudaCommunicator::group_cancel() {
-  --open_groups_;
-  GroupQueue& queue = group_->queue(rank_);
-  queue.drop(this);
-  queue.end();
 }
 
 std::unique_ptr<Communicator> CudaCommunicator::split(int /*color*/, int /*key*/) {

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "backends/cuda/nccl_group.h"
-#include "ringside/comm.h"
+#include "comm/grouping_communicator.h"
 
 namespace ringside::cuda {
 
-class CudaCommunicator : public Communicator {
+class CudaCommunicator : public GroupingCommunicator {
  public:
   CudaCommunicator(std::shared_ptr<NcclGroup> group, int rank, CudaDevice& device)
       : group_(std::move(group)), rank_(rank), device_(device) {}
@@ -23,17 +23,13 @@ class CudaCommunicator : public Communicator {
 
  protected:
   Work submit(CollectiveCall call, Stream& stream) override;
-  void group_start() override;
-  void group_end() override;
-  void group_cancel() override;
+  GroupQueue& queue() override { return group_->queue(rank_); }
+  void enqueue(std::span<PendingCall> calls) override;
 
  private:
-  static void carry_out(NcclGroup& group, std::vector<PendingCall> calls);
-
   std::shared_ptr<NcclGroup> group_;
   int rank_;
   CudaDevice& device_;
-  int open_groups_ = 0;
 };
 
 }  // namespace ringside::cuda

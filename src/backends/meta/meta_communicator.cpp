@@ -11,17 +11,6 @@ MetaCommunicator::MetaCommunicator(std::shared_ptr<MetaGroup> group, int rank, D
                                    std::shared_ptr<GroupQueue> queue)
     : group_(std::move(group)), rank_(rank), device_(device), queue_(std::move(queue)) {}
 
-Work MetaCommunicator::submit(CollectiveCall call, Stream& stream) {
-  PendingCall pending{this, std::move(call), &stream, std::make_shared<Work::State>()};
-  Work work(pending.work);
-  if (open_groups_ > 0) {
-    queue_->add(std::move(pending));
-  } else {
-    carry_out(pending);
-  }
-  return work;
-}
-
 void MetaCommunicator::carry_out(PendingCall& pending) {
   const auto& communicator = static_cast<const MetaCommunicator&>(*pending.communicator);
   MetaGroup& group = *communicator.group_;
@@ -34,21 +23,8 @@ void MetaCommunicator::carry_out(PendingCall& pending) {
   pending.work->event = pending.stream->record();
 }
 
-void MetaCommunicator::group_start() {
-  ++open_groups_;
-  queue_->start();
-}
-
-void MetaCommunicator::group_end() {
-  --open_groups_;
-  if (!queue_->end()) return;
-  for (PendingCall& pending : queue_->take()) carry_out(pending);
-}
-
-void MetaCommunicator::group_cancel() {
-  --open_groups_;
-  queue_->drop(this);
-  queue_->end();
+void MetaCommunicator::enqueue(std::span<PendingCall> calls) {
+  for (PendingCall& pending : calls) carry_out(pending);
 }
 
 std::unique_ptr<Communicator> MetaCommunicator::split(int color, int key) {

@@ -6,12 +6,11 @@
 #include <span>
 
 #include "backends/meta/meta_group.h"
-#include "comm/group_queue.h"
-#include "ringside/comm.h"
+#include "comm/grouping_communicator.h"
 
 namespace ringside {
 
-class MetaCommunicator : public Communicator {
+class MetaCommunicator : public GroupingCommunicator {
  public:
   /// `queue` is that of the rank: communicators of one rank share their groups.
   MetaCommunicator(std::shared_ptr<MetaGroup> group, int rank, Device& device,
@@ -27,10 +26,8 @@ class MetaCommunicator : public Communicator {
   std::function<std::unique_ptr<Communicator>()> begin_split(int color, int key) override;
 
  protected:
-  Work submit(CollectiveCall call, Stream& stream) override;
-  void group_start() override;
-  void group_end() override;
-  void group_cancel() override;
+  GroupQueue& queue() override { return *queue_; }
+  void enqueue(std::span<PendingCall> calls) override;
 
  private:
   static void carry_out(PendingCall& pending);
@@ -39,7 +36,6 @@ class MetaCommunicator : public Communicator {
   int rank_;
   Device& device_;
   std::shared_ptr<GroupQueue> queue_;
-  int open_groups_ = 0;
 };
 
 }  // namespace ringside

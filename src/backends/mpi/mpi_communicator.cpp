@@ -88,37 +88,14 @@ MpiCommunicator::Numbered MpiCommunicator::number(const CollectiveCall& call) {
   return numbered;
 }
 
-Work MpiCommunicator::submit(CollectiveCall call, Stream& stream) {
-  auto state = std::make_shared<Work::State>();
-  shared_.group.start();
-  shared_.group.add({this, std::move(call), &stream, state});
-  group_end();
-  return Work(std::move(state));
+void MpiCommunicator::enqueue(std::span<PendingCall> calls) {
+  for_each_stream(calls, [this](Stream& stream, std::span<PendingCall> together) {
+    enqueue_joint(stream, together);
+  });
 }
 
-void MpiCommunicator::group_end() {
-  if (!shared_.group.end()) return;
-  // The calls of a group on one stream are one joint operation.
-  std::vector<PendingCall> pending = shared_.group.take();
-  while (!pending.empty()) {
-    Stream* stream = pending.front().stream;
-    std::vector<PendingCall> together;
-    std::vector<PendingCall> rest;
-    for (PendingCall& call : pending) {
-      (call.stream == stream ? together : rest).push_back(std::move(call));
-    }
-    enqueue(shared_, std::move(together));
-    pending = std::move(rest);
-  }
-}
-
-void MpiCommunicator::group_cancel() {
-  shared_.group.drop(this);
-  shared_.group.end();
-}
-
-void MpiCommunicator::enqueue(Shared& shared, std::vector<PendingCall> calls) {
-  Stream& stream = *calls.front().stream;
+// The calls of a group on one stream are one joint operation.
+void MpiCommunicator::enqueue_joint(Stream& stream, std::span<PendingCall> calls) {
   auto joint = std::make_shared<Joint>();
   std::vector<std::unique_ptr<Announcement>> announcements;
   joint->calls.reserve(calls.size());
@@ -130,9 +107,9 @@ void MpiCommunicator::enqueue(Shared& shared, std::vector<PendingCall> calls) {
         stream, numbered.call, numbered.signature, numbered.channel->name(), communicator.rank(),
         numbered.sequence));
   }
-  joint->hold = shared.engine.hold();
-  shared.engine.enqueue_gate(stream, [joint](sim::Gate gate) { joint->reach(std::move(gate)); });
-  shared.progress.post([joint] {
+  joint->hold = shared_.engine.hold();
+  shared_.engine.enqueue_gate(stream, [joint](sim::Gate gate) { joint->reach(std::move(gate)); });
+  shared_.progress.post([joint] {
     joint->wait_until_reached();
     std::exception_ptr error;
     try {

@@ -10,8 +10,7 @@
 
 #include "backends/mpi/channel.h"
 #include "backends/mpi/progress.h"
-#include "comm/group_queue.h"
-#include "ringside/comm.h"
+#include "comm/grouping_communicator.h"
 #include "sim/device/engine.h"
 
 namespace ringside::mpi {
@@ -25,7 +24,7 @@ struct Shared {
   GroupQueue group;
 };
 
-class MpiCommunicator : public Communicator {
+class MpiCommunicator : public GroupingCommunicator {
  public:
   MpiCommunicator(Shared& shared, MPI_Comm comm, CommunicatorName name);
 
@@ -36,10 +35,8 @@ class MpiCommunicator : public Communicator {
   std::unique_ptr<Communicator> split(int color, int key) override;
 
  protected:
-  Work submit(CollectiveCall call, Stream& stream) override;
-  void group_start() override { shared_.group.start(); }
-  void group_end() override;
-  void group_cancel() override;
+  GroupQueue& queue() override { return shared_.group; }
+  void enqueue(std::span<PendingCall> calls) override;
 
  private:
   /// A call with its place in the order of its communicator or pair.
@@ -51,7 +48,7 @@ class MpiCommunicator : public Communicator {
   };
   struct Joint;
 
-  static void enqueue(Shared& shared, std::vector<PendingCall> calls);
+  void enqueue_joint(Stream& stream, std::span<PendingCall> calls);
   static void execute(const std::vector<Numbered>& calls, bool poisoned);
   Numbered number(const CollectiveCall& call);
 
