@@ -7,9 +7,10 @@
 #include <thread>
 #include <utility>
 
-#include "core/launch_blocking.h"
+#include "comm/world_checks.h"
 #include "core/visible_devices.h"
 #include "ringside/error.h"
+#include "sim/comm/engine_options.h"
 #include "sim/comm/group_directory.h"
 #include "sim/comm/sim_communicator.h"
 #include "sim/device/engine.h"
@@ -19,25 +20,17 @@ namespace ringside {
 namespace {
 
 using sim::Engine;
-using sim::EngineOptions;
 
 void check_options(const WorldOptions& options) {
+  check_world_options("sim world", options, kPhysicalDevices);
   const auto refuse = [](const std::string& message) {
     throw Error(ErrorKind::kInvalidArgument, "sim world: " + message);
   };
-  if (options.size < 1 || options.size > kPhysicalDevices) {
-    refuse(fmt::format("{} ranks: must be from 1 to {}", options.size, kPhysicalDevices));
-  }
   if (options.workers < 0) {
     refuse(fmt::format("{} workers: must be at least 1, or 0 for one per core", options.workers));
   }
   if (options.random_delay_us < 0) {
     refuse(fmt::format("random delay of {} us: must not be negative", options.random_delay_us));
-  }
-  if (!options.memory_capacities.empty() &&
-      options.memory_capacities.size() != static_cast<std::size_t>(options.size)) {
-    refuse(fmt::format("{} memory capacities for {} devices: one per device is needed",
-                       options.memory_capacities.size(), options.size));
   }
 }
 
@@ -46,21 +39,12 @@ int worker_count(const WorldOptions& options) {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-EngineOptions engine_options(const WorldOptions& options) {
-  EngineOptions engine;
-  engine.workers = options.workers;
-  engine.random_delay_us = options.random_delay_us;
-  engine.delay_seed = options.delay_seed;
-  engine.launch_blocking = launch_blocking_from_environment();
-  return engine;
-}
-
 class SimWorld : public World {
  public:
   explicit SimWorld(const WorldOptions& options)
       : kernels_(make_cpu_kernels()),
         context_{engine_, directory_, worker_count(options), options.stepwise_collectives},
-        engine_(engine_options(options)),
+        engine_(sim::engine_options(options)),
         local_ranks_(static_cast<std::size_t>(options.size)) {
     std::iota(local_ranks_.begin(), local_ranks_.end(), 0);
     engine_.set_call_directory(&directory_);
@@ -81,8 +65,10 @@ class SimWorld : public World {
   std::string_view backend() const override { return "sim"; }
   int size() const override { return static_cast<int>(local_ranks_.size()); }
   const std::vector<int>& local_ranks() const override { return local_ranks_; }
-  Device& device(int rank) override { return *devices_[checked(rank)]; }
-  Communicator& communicator(int rank) override { return *communicators_[checked(rank)]; }
+  Device& device(int rank) override { return *devices_[checked_rank(rank, size())]; }
+  Communicator& communicator(int rank) override {
+    return *communicators_[checked_rank(rank, size())];
+  }
 
   void run(const std::function<void(Rank&)>& function) override {
     const Realignment realignment{directory_};
@@ -109,15 +95,6 @@ class SimWorld : public World {
     sim::GroupDirectory& directory;
     ~Realignment() { directory.abandon_uncalled(); }
   };
-
-  std::size_t checked(int rank) const {
-    if (rank < 0 || rank >= size()) {
-      throw Error(
-          ErrorKind::kInvalidArgument,
-          fmt::format("rank {} of a world of {}: must be in [0, {}]", rank, size(), size() - 1));
-    }
-    return static_cast<std::size_t>(rank);
-  }
 
   void forget_errors() {
     for (const auto& device : devices_) {

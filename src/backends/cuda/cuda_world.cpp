@@ -12,6 +12,7 @@
 #include "backends/cuda/cuda_communicator.h"
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/nccl_group.h"
+#include "comm/world_checks.h"
 #include "core/failure.h"
 #include "core/launch_blocking.h"
 #include "ringside/error.h"
@@ -44,15 +45,17 @@ class CudaWorld : public World {
   std::string_view backend() const override { return "cuda"; }
   int size() const override { return static_cast<int>(devices_.size()); }
   const std::vector<int>& local_ranks() const override { return local_ranks_; }
-  Device& device(int rank) override { return *devices_[checked(rank)]; }
-  Communicator& communicator(int rank) override { return *communicators_[checked(rank)]; }
+  Device& device(int rank) override { return *devices_[checked_rank(rank, size())]; }
+  Communicator& communicator(int rank) override {
+    return *communicators_[checked_rank(rank, size())];
+  }
 
   void run(const std::function<void(Rank&)>& function) override {
     std::vector<std::exception_ptr> errors(devices_.size());
     std::vector<std::thread> threads;
     group_->rendezvous().begin_run();
     for (const int rank : local_ranks_) {
-      std::exception_ptr& error = errors[checked(rank)];
+      std::exception_ptr& error = errors[checked_rank(rank, size())];
       try {
         threads.emplace_back([&, rank] { error = run_rank(rank, function); });
       } catch (const std::system_error& e) {
@@ -70,15 +73,6 @@ class CudaWorld : public World {
   void drive(const std::function<void()>& function) override { function(); }
 
  private:
-  std::size_t checked(int rank) const {
-    if (rank < 0 || rank >= size()) {
-      throw Error(
-          ErrorKind::kInvalidArgument,
-          fmt::format("rank {} of a world of {}: must be in [0, {}]", rank, size(), size() - 1));
-    }
-    return static_cast<std::size_t>(rank);
-  }
-
   std::exception_ptr run_rank(int rank, const std::function<void(Rank&)>& function) {
     std::exception_ptr error;
     try {
@@ -103,20 +97,6 @@ class CudaWorld : public World {
   std::vector<std::unique_ptr<CudaCommunicator>> communicators_;
 };
 
-void check_options(const WorldOptions& options) {
-  if (options.size < 1) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("cuda world: {} ranks: must be at least 1", options.size));
-  }
-  if (!options.memory_capacities.empty() &&
-      options.memory_capacities.size() != static_cast<std::size_t>(options.size)) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("cuda world: {} memory capacities for {} devices: one per device is "
-                            "needed",
-                            options.memory_capacities.size(), options.size));
-  }
-}
-
 }  // namespace
 
 std::string cuda_why_unavailable() {
@@ -133,7 +113,7 @@ std::string cuda_why_unavailable() {
 }
 
 std::unique_ptr<World> open_cuda_world(const WorldOptions& options) {
-  check_options(options);
+  check_world_options("cuda world", options);
   const std::string reason = cuda_why_unavailable();
   if (!reason.empty()) throw Error(ErrorKind::kUnavailable, reason);
   int gpus = 0;

@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <new>
+#include <exception>
 #include <numeric>
-#include <stdexcept>
 #include <utility>
 
 #include "backends/meta/meta_communicator.h"
 #include "backends/meta/meta_device.h"
 #include "backends/meta/meta_group.h"
+#include "comm/world_checks.h"
+#include "core/failure.h"
 #include "ringside/error.h"
 
 namespace ringside {
@@ -33,8 +34,10 @@ class MetaWorld : public World {
   std::string_view backend() const override { return "meta"; }
   int size() const override { return static_cast<int>(local_ranks_.size()); }
   const std::vector<int>& local_ranks() const override { return local_ranks_; }
-  Device& device(int rank) override { return *devices_[checked(rank)]; }
-  Communicator& communicator(int rank) override { return *communicators_[checked(rank)]; }
+  Device& device(int rank) override { return *devices_[checked_rank(rank, size())]; }
+  Communicator& communicator(int rank) override {
+    return *communicators_[checked_rank(rank, size())];
+  }
 
   void run(const std::function<void(Rank&)>& function) override {
     for (const int rank : local_ranks_) run_rank(rank, function);
@@ -56,29 +59,13 @@ class MetaWorld : public World {
   }
 
  private:
-  std::size_t checked(int rank) const {
-    if (rank < 0 || rank >= size()) {
-      throw Error(
-          ErrorKind::kInvalidArgument,
-          fmt::format("rank {} of a world of {}: must be in [0, {}]", rank, size(), size() - 1));
-    }
-    return static_cast<std::size_t>(rank);
-  }
-
   void run_rank(int rank, const std::function<void(Rank&)>& function) {
-    const std::string prefix = fmt::format("rank {}: ", rank);
     try {
       Rank arguments{rank, device(rank), communicator(rank)};
       function(arguments);
-    } catch (const Error& error) {
+    } catch (...) {
       group_->abandon();
-      throw error.with_prefix(prefix);
-    } catch (const std::bad_alloc&) {
-      group_->abandon();
-      throw;
-    } catch (const std::exception& error) {
-      group_->abandon();
-      throw std::runtime_error(prefix + error.what());
+      rethrow_first_cause({rank}, {std::current_exception()});
     }
   }
 
@@ -91,17 +78,7 @@ class MetaWorld : public World {
 }  // namespace
 
 std::unique_ptr<World> open_meta_world(const WorldOptions& options) {
-  if (options.size < 1) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("meta world: {} ranks: must be at least 1", options.size));
-  }
-  if (!options.memory_capacities.empty() &&
-      options.memory_capacities.size() != static_cast<std::size_t>(options.size)) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("meta world: {} memory capacities for {} devices: one per device is "
-                            "needed",
-                            options.memory_capacities.size(), options.size));
-  }
+  check_world_options("meta world", options);
   return std::make_unique<MetaWorld>(options);
 }
 

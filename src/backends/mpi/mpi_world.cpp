@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "backends/mpi/mpi_communicator.h"
-#include "core/launch_blocking.h"
 #include "ringside/error.h"
+#include "sim/comm/engine_options.h"
 #include "tensor/cpu_kernels.h"
 
 namespace ringside {
@@ -16,21 +16,12 @@ using mpi::Goodbye;
 using mpi::MpiCommunicator;
 using mpi::Session;
 
-sim::EngineOptions engine_options(const WorldOptions& options) {
-  sim::EngineOptions engine;
-  engine.workers = options.workers;
-  engine.random_delay_us = options.random_delay_us;
-  engine.delay_seed = options.delay_seed;
-  engine.launch_blocking = launch_blocking_from_environment();
-  return engine;
-}
-
 class MpiWorld : public World {
  public:
   MpiWorld(Session& session, const WorldOptions& options)
       : session_(session),
         kernels_(make_cpu_kernels()),
-        engine_(engine_options(options)),
+        engine_(sim::engine_options(options)),
         device_(engine_.make_device(session.rank(), fmt::format("mpi:{}", session.rank()),
                                     options.capacity_of(session.rank()), *kernels_)),
         shared_{engine_, session, progress_, *device_, {}},
