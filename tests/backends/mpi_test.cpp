@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <numeric>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -188,6 +189,24 @@ TEST(MpiFailures, ARankThatFinishesEarlyIsNamed) {
       EXPECT_NE(text.find("waits in all-reduce(count=1, float32, sum)"), std::string::npos) << text;
       EXPECT_NE(text.find("rank 1 has finished without calling it"), std::string::npos) << text;
     }
+  }
+}
+
+TEST(MpiFailures, ARankThatEndsInAnErrorOfTheLibraryIsNamed) {
+  const auto world = mpi_world();
+  if (world->size() == 1) GTEST_SKIP() << "needs two processes";
+  const bool fails = world->local_ranks().front() == 1;
+  try {
+    world->run([&](Rank&) {
+      if (fails) throw std::out_of_range("beyond the end");
+    });
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_FALSE(fails);
+    EXPECT_EQ(to_string(error.kind()), to_string(ErrorKind::kRankFailed));
+    EXPECT_NE(std::string(error.what()).find("beyond the end"), std::string::npos) << error.what();
+  } catch (const std::exception& error) {
+    EXPECT_TRUE(fails) << error.what();
   }
 }
 

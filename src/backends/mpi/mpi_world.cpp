@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <exception>
 #include <numeric>
 
 #include "backends/mpi/mpi_communicator.h"
@@ -55,7 +56,7 @@ class MpiWorld : public World {
                 fmt::format("rank {} does not live in this process, which is rank {} of {}", rank,
                             session_.rank(), session_.size()));
   }
-  void take_leave(const Error* failure);
+  void take_leave(const std::exception* failure);
 
   Session& session_;
   std::unique_ptr<Kernels> kernels_;
@@ -73,15 +74,15 @@ void MpiWorld::run(const std::function<void(Rank&)>& function) {
       Rank self{rank, *device_, *communicator_};
       function(self);
     });
-  } catch (const Error& error) {
-    take_leave(&error);
+  } catch (const std::exception& failure) {
+    take_leave(&failure);
     throw;
   }
   take_leave(nullptr);
 }
 
 /// Every rank learns how the others ended; none leaves while another could still need its answers.
-void MpiWorld::take_leave(const Error* failure) {
+void MpiWorld::take_leave(const std::exception* failure) {
   std::vector<std::string> failures;
   progress_.call([&] {
     session_.say_goodbye(failure != nullptr, failure != nullptr ? failure->what() : "");
