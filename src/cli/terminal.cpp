@@ -49,10 +49,6 @@ bool use_color(int descriptor, std::string_view mode) {
          environment("TERM") != "dumb";
 }
 
-std::string counted(std::size_t number, std::string_view noun) {
-  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
-}
-
 std::string paint(std::string_view text, Style style, bool color) {
   if (!color || style == Style::kPlain) return std::string(text);
   const char* code = style == Style::kGood      ? "32"

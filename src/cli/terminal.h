@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "cli/command.h"
+#include "core/counted.h"
 
 namespace ringside::cli {
 
@@ -31,9 +32,6 @@ void write_to(int descriptor, std::string_view text);
 /// Whether text on `descriptor` is coloured: `mode` is auto, always or never; auto asks for a
 /// terminal, no NO_COLOR and a TERM that is not dumb.
 bool use_color(int descriptor, std::string_view mode);
-
-/// "1 file", "2 files".
-std::string counted(std::size_t number, std::string_view noun);
 
 enum class Style { kPlain, kBold, kGood, kBad, kWarning };
 std::string paint(std::string_view text, Style style, bool color);

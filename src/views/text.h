@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/counted.h"
+
 namespace ringside {
 
 /// The code points of `text`; a byte that is no UTF-8 becomes U+FFFD, a control character a space.
@@ -45,9 +47,6 @@ std::string format_seconds(double seconds, double scale);
 
 /// `text` with a capital as its first letter.
 std::string as_sentence(std::string text);
-
-/// "1 message", "3 messages".
-std::string counted(std::size_t count, std::string_view noun);
 
 /// "0, 1, 3" or "0 to 7" for runs of at least three.
 std::string format_ranks(const std::vector<int>& ranks);
