@@ -1,9 +1,10 @@
 // Runs a schedule on values of any kind, one per rank and elementary range: contributions (the
-// checker), expressions (the fused executor). What every message of a round sends is what was there
-// before the round.
+// checker, the pictures), expressions (the fused executor). What every message of a round sends is
+// what was there before the round.
 #pragma once
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "ringside/schedule.h"
@@ -15,10 +16,11 @@ template <typename Value>
 using Held = std::vector<std::vector<Value>>;  // by rank and elementary range
 
 /// Calls `deliver(round, message, piece, sent, into)` for every elementary range of every message,
-/// `into` being the receiver's value. Stops when it returns false.
-template <typename Value, typename Deliver>
+/// `into` being the receiver's value, and `after_round()` when a round is over. Stops when
+/// `deliver` returns false.
+template <typename Value, typename Deliver, typename AfterRound>
 void run_symbolically(const Schedule& schedule, const ElementaryRanges& pieces, Held<Value>& held,
-                      Deliver deliver) {
+                      Deliver deliver, AfterRound after_round) {
   for (std::size_t r = 0; r < schedule.rounds.size(); ++r) {
     const Round& round = schedule.rounds[r];
     Held<Value> sent;  // by message
@@ -36,7 +38,14 @@ void run_symbolically(const Schedule& schedule, const ElementaryRanges& pieces, 
         if (!deliver(r, round[m], piece, sent[m][piece - range.begin], into[piece])) return;
       }
     }
+    after_round();
   }
+}
+
+template <typename Value, typename Deliver>
+void run_symbolically(const Schedule& schedule, const ElementaryRanges& pieces, Held<Value>& held,
+                      Deliver deliver) {
+  run_symbolically(schedule, pieces, held, std::move(deliver), [] {});
 }
 
 }  // namespace ringside::schedule

@@ -4,6 +4,7 @@
 
 #include "schedule/elementary_ranges.h"
 #include "schedule/ownership.h"
+#include "schedule/symbolic.h"
 
 namespace ringside {
 namespace {
@@ -45,7 +46,7 @@ ScheduleStates follow(const Schedule& schedule, std::size_t most_chunks) {
   for (std::size_t i = 0; i < pieces.size(); ++i) result.chunks.push_back(pieces[i]);
   result.labels = chunk_labels(schedule, result.chunks);
 
-  std::vector<std::vector<ChunkState>> held(ranks, std::vector<ChunkState>(pieces.size()));
+  schedule::Held<ChunkState> held(ranks, std::vector<ChunkState>(pieces.size()));
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const Range own = pieces.within(schedule::input_range(schedule, static_cast<int>(rank)));
     for (std::size_t piece = own.begin; piece < own.end; ++piece) {
@@ -53,17 +54,14 @@ ScheduleStates follow(const Schedule& schedule, std::size_t most_chunks) {
     }
   }
   result.states.push_back(held);
-  for (const Round& round : schedule.rounds) {
-    const std::vector<std::vector<ChunkState>> before = held;
-    for (const Message& message : round) {
-      const Range range = pieces.within(message.range);
-      for (std::size_t piece = range.begin; piece < range.end; ++piece) {
-        deliver(held[static_cast<std::size_t>(message.destination)][piece],
-                before[static_cast<std::size_t>(message.source)][piece], message.action);
-      }
-    }
-    result.states.push_back(held);
-  }
+  schedule::run_symbolically(
+      schedule, pieces, held,
+      [](std::size_t /*round*/, const Message& message, std::size_t /*piece*/,
+         const ChunkState& sent, ChunkState& into) {
+        deliver(into, sent, message.action);
+        return true;
+      },
+      [&] { result.states.push_back(held); });
   return result;
 }
 
