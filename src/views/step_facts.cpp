@@ -9,6 +9,7 @@
 
 #include "ringside/error.h"
 #include "trace/collective_key.h"
+#include "trace/copy_route.h"
 
 namespace ringside {
 namespace {
@@ -83,9 +84,8 @@ PhaseFacts gather_facts(std::vector<const TraceOp*> ops) {
       if (!seen.insert(key_of(*op->collective)).second) continue;
       facts.collectives.push_back(op);
       add_messages(facts, *op->collective);
-    } else if (op->kind == OpKind::kCopy && op->peer >= 0 && op->peer != op->rank) {
-      // A copy that writes a tensor brings it to its device, one that only reads takes it away.
-      const bool brings = !op->writes.empty();
+    } else if (is_between_devices(*op)) {
+      const bool brings = route_of(*op) == CopyRoute::kFromDevice;
       Sent& sent =
           facts.sent[brings ? std::pair(op->peer, op->rank) : std::pair(op->rank, op->peer)];
       sent.messages += 1;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "trace/collective_key.h"
+#include "trace/copy_route.h"
 #include "views/buckets.h"
 #include "views/step_diagram.h"
 #include "views/text.h"
@@ -148,8 +149,9 @@ void FactsBuilder::add_compute(TimedLane& lane, const std::vector<const TraceOp*
   std::string group;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const TraceOp& op = *ops[i];
-    // Copies within the device are work of its own; those between devices are communication.
-    const bool copies = op.kind == OpKind::kCopy && (op.peer < 0 || op.peer == op.rank);
+    // A copy within the device, or from or to the host, is work of its own; one between devices is
+    // communication.
+    const bool copies = op.kind == OpKind::kCopy && !is_between_devices(op);
     if (op.kind != OpKind::kCompute && !copies) continue;
     std::string next = compute_group(op, group);
     // A box has no gap: what waits in between (finalize, for the next bucket) begins another.
