@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
 #include "parallel/trainer.h"
@@ -112,8 +111,6 @@ DdpOptions ddp_options(const Scenario& scenario) {
 std::vector<TrainingResult> train_ranks(World& world, const TrainingPlan& plan) {
   std::vector<TrainingResult> results(static_cast<std::size_t>(world.size()));
   world.run([&](Rank& rank) {
-    rank.communicator.set_defaults(
-        {Algorithm::kAutomatic, plan.scenario.direction, plan.scenario.border});
     const std::unique_ptr<Strategy> strategy = make_ddp(
         build_model(plan.scenario, plan.data, rank.device), rank, ddp_options(plan.scenario));
     results[static_cast<std::size_t>(rank.rank)] =
@@ -165,6 +162,9 @@ RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_optio
   world_options.listener = recorder.get();
   const std::unique_ptr<World> world = open_world(scenario.backend, world_options);
 
+  for (Communicator* communicator : world->local_communicators()) {
+    communicator->set_defaults({Algorithm::kAutomatic, scenario.direction, scenario.border});
+  }
   const bool ranks = scenario.strategy == "ddp";
   const TrainingPlan plan =
       make_plan(scenario, data, recorder.get(), observer, ranks ? world->size() : 1, started);

@@ -83,6 +83,25 @@ TEST(ScenarioRun, ChunkSizesAreThoseOfATrainingBatch) {
   EXPECT_DOUBLE_EQ(dp.epochs.back().test_accuracy, single.epochs.back().test_accuracy);
 }
 
+TEST(ScenarioRun, TheDirectionOfRingsIsThatOfTheScenario) {
+  for (const std::string strategy : {"dp", "ddp"}) {
+    Scenario scenario = small_scenario(strategy, 3);
+    scenario.backend = "meta";
+    scenario.steps = 1;
+    scenario.algorithm = Algorithm::kRing;
+    scenario.direction = Direction::kDown;
+    Trace trace;
+    run_scenario(scenario, {}, &trace, {});
+    int rings = 0;
+    for (const TraceOp& op : trace.ops) {
+      if (!op.collective || op.collective->request.algorithm != Algorithm::kRing) continue;
+      EXPECT_EQ(to_string(op.collective->request.direction), "down") << strategy << ' ' << op.name;
+      ++rings;
+    }
+    EXPECT_GT(rings, 0) << strategy;
+  }
+}
+
 TEST(ScenarioRun, LoaderWorkersChangeNothing) {
   Scenario scenario = small_scenario("ddp", 2);
   scenario.steps = 8;
