@@ -1,15 +1,9 @@
 #include "comm/announcement.h"
 
+#include "schedule/request.h"
+
 namespace ringside {
 namespace {
-
-std::size_t full_buffer_elements(const ScheduleRequest& request) {
-  if (!has_blocks(request.operation)) return request.count;
-  if (request.counts.empty()) return request.count * static_cast<std::size_t>(request.ranks);
-  std::size_t sum = 0;
-  for (const std::size_t count : request.counts) sum += count;
-  return sum;
-}
 
 OpKind kind_of(Operation operation) {
   if (operation == Operation::kSend) return OpKind::kSend;
@@ -32,7 +26,7 @@ Announcement::Announcement(Stream& stream, const CollectiveCall& call,
   collective_.world_ranks = communicator.world_ranks;
   info_.kind = kind_of(call.operation);
   info_.name = to_string(call.operation);
-  info_.bytes = full_buffer_elements(signature.request) * size_of(call.dtype);
+  info_.bytes = schedule::full_buffer_elements(signature.request) * size_of(call.dtype);
   info_.collective = &collective_;
   if (info_.kind != OpKind::kCollective) {
     info_.peer = communicator.world_ranks[static_cast<std::size_t>(call.peer)];

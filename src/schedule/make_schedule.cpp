@@ -1,16 +1,16 @@
-// From a request to its schedule: checks, the algorithm that is taken, and how operations without
-// an algorithm of their own are put together from those that have one.
+// From a request to its schedule, and how operations without an algorithm of their own are put
+// together from those that have one.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <array>
 #include <iterator>
-#include <limits>
+#include <string>
 #include <utility>
 
 #include "ringside/error.h"
 #include "schedule/borders.h"
 #include "schedule/chain.h"
+#include "schedule/request.h"
 #include "schedule/ring.h"
 #include "schedule/star.h"
 #include "schedule/tree.h"
@@ -25,55 +25,11 @@ constexpr std::array kRingFirst{Algorithm::kRing, Algorithm::kStar, Algorithm::k
 constexpr std::array kWithoutRing{Algorithm::kStar, Algorithm::kTree};
 constexpr std::array kDirect{Algorithm::kStar};
 
-[[noreturn]] void refuse(const ScheduleRequest& request, const std::string& why) {
-  throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("{}: {}", to_string(request.operation), why));
-}
-
-void check_rank(const ScheduleRequest& request, std::string_view what, int rank) {
-  if (rank < 0 || rank >= request.ranks) {
-    refuse(request, fmt::format("{} {}: must be in [0, {}]", what, rank, request.ranks - 1));
-  }
-}
-
-Algorithm choose_algorithm(const ScheduleRequest& request) {
-  const std::span<const Algorithm> known = algorithms_for(request.operation);
-  if (request.algorithm == Algorithm::kAutomatic) return known.front();
-  std::vector<std::string_view> names;
-  for (const Algorithm algorithm : known) {
-    if (algorithm == request.algorithm) return algorithm;
-    names.push_back(to_string(algorithm));
-  }
-  refuse(request, fmt::format("algorithm {}: must be one of {}", to_string(request.algorithm),
-                              fmt::join(names, ", ")));
-}
-
 void check_request(const ScheduleRequest& request) {
-  if (request.ranks < 1)
-    refuse(request, fmt::format("{} ranks: must be at least 1", request.ranks));
-  const bool pair = is_pair(request.operation);
-  if (has_root(request.operation) || pair)
-    check_rank(request, pair ? "source" : "root", request.root);
-  if (pair) check_rank(request, "peer", request.peer);
-  if (request.pieces < 1) {
-    refuse(request, fmt::format("{} pieces: must be at least 1", request.pieces));
-  }
-  if (request.counts.empty()) return;
-  if (request.operation != Operation::kGather && request.operation != Operation::kScatter) {
-    refuse(request, "counts per rank: only gather and scatter take them");
-  }
-  if (request.counts.size() != static_cast<std::size_t>(request.ranks)) {
-    refuse(request, fmt::format("{} counts for {} ranks: one per rank is needed",
-                                request.counts.size(), request.ranks));
-  }
-}
-
-// Adds without overflow, so that a hostile count is an error and not a wrong size.
-std::size_t add_count(const ScheduleRequest& request, std::size_t sum, std::size_t count) {
-  if (count > std::numeric_limits<std::size_t>::max() / 16 - sum) {
-    refuse(request, fmt::format("count {}: more elements than can be counted", count));
-  }
-  return sum + count;
+  const std::string fault = schedule::fault_in(request);
+  if (fault.empty()) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("{}: {}", to_string(request.operation), fault));
 }
 
 std::vector<Range> make_blocks(const ScheduleRequest& request) {
@@ -82,9 +38,8 @@ std::vector<Range> make_blocks(const ScheduleRequest& request) {
   for (int rank = 0; rank < request.ranks; ++rank) {
     const std::size_t count =
         request.counts.empty() ? request.count : request.counts[static_cast<std::size_t>(rank)];
-    const std::size_t end = add_count(request, begin, count);
-    blocks.push_back({begin, end});
-    begin = end;
+    blocks.push_back({begin, begin + count});
+    begin += count;
   }
   return blocks;
 }
@@ -205,13 +160,9 @@ Schedule make_schedule(const ScheduleRequest& request) {
   check_request(request);
   Schedule result;
   result.request = request;
-  result.request.algorithm = choose_algorithm(request);
-  if (has_blocks(request.operation)) {
-    result.blocks = make_blocks(request);
-    result.elements = result.blocks.back().end;
-  } else if (request.operation != Operation::kBarrier) {
-    result.elements = add_count(request, 0, request.count);
-  }
+  result.request.algorithm = schedule::chosen_algorithm(request);
+  result.elements = schedule::full_buffer_elements(request);
+  if (has_blocks(request.operation)) result.blocks = make_blocks(request);
   result.rounds = make_rounds(result);
   return result;
 }

@@ -132,10 +132,10 @@ TEST(TraceFaults, RequestsAreWhatSchedulesCanBeMadeOf) {
             "t.json: ops[0].collective.world_ranks: 2 entries for 1000000 ranks");
   EXPECT_EQ(fault(R"("operation":"all-reduce","algorithm":"ring","ranks":2,"count":4,"root":0)",
                   R"("operation":"reduce","algorithm":"ring","ranks":2,"count":4,"root":2)"),
-            "t.json: ops[0].collective: root 2 must be below the number of ranks, 2");
+            "t.json: ops[0].collective: reduce: root 2: must be in [0, 1]");
   EXPECT_EQ(fault(R"("operation":"all-reduce","algorithm":"ring","ranks":2)",
                   R"("operation":"gather","algorithm":"star","counts":[1,2,3],"ranks":2)"),
-            "t.json: ops[0].collective: 3 counts for 2 ranks");
+            "t.json: ops[0].collective: gather: 3 counts for 2 ranks: one per rank is needed");
   const std::string words = fault(R"("operation":"all-reduce")", R"("operation":"scatter")");
   EXPECT_EQ(words.find("t.json: ops[0].collective: scatter"), 0U) << words;
   EXPECT_NE(words.find("must be one of star, tree"), std::string::npos) << words;
