@@ -86,7 +86,7 @@ class SchedulePictures {
   void measure();
   double widest_label() const;
   std::string value_text(std::size_t stage, int rank) const;
-  Arrows arrows_of(std::optional<std::size_t> only) const;
+  Arrows arrows_of(std::optional<std::size_t> round) const;
   std::string message_text(const Message& message) const;
   std::string arrow_text(const Arrow& arrow, bool whole) const;
   std::string title() const;
