@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <cstddef>
 #include <numeric>
+#include <span>
 #include <thread>
 
+#include "core/fnv1a.h"
 #include "parallel/exchange.h"
 #include "parallel/step_scope.h"
 #include "ringside/error.h"
@@ -55,19 +57,14 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// FNV-1a over the values of all parameters and buffers.
+/// Over the values of all parameters and buffers, as float64.
 std::string checksum_of(const std::vector<NamedTensor>& state) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  Fnv1a checksum;
   for (const NamedTensor& entry : state) {
-    for (const double value : host_values(entry.tensor)) {
-      std::uint64_t bits = 0;
-      std::memcpy(&bits, &value, sizeof bits);
-      for (int byte = 0; byte < 8; ++byte) {
-        hash = (hash ^ ((bits >> (8 * byte)) & 0xff)) * 0x100000001b3ULL;
-      }
-    }
+    const std::vector<double> values = host_values(entry.tensor);
+    checksum.add(std::as_bytes(std::span(values)));
   }
-  return fmt::format("{:016x}", hash);
+  return fmt::format("{:016x}", checksum.value());
 }
 
 constexpr std::int64_t kEvaluationBatch = 256;

@@ -16,9 +16,7 @@ constexpr std::size_t kElementsAtOnce = 16384;
 }  // namespace
 
 void Digest::update(std::span<const std::byte> bytes) {
-  for (const std::byte byte : bytes) {
-    checksum_ = (checksum_ ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3U;  // FNV-1a
-  }
+  checksum_.add(bytes);
   visit_dtype(dtype_, [&]<typename T>() {
     for (std::size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
       T element;
@@ -40,7 +38,7 @@ void Digest::store(TraceTensor& tensor) const {
     return;
   }
   tensor.norm = std::sqrt(sum_of_squares_);
-  tensor.checksum = checksum_;
+  tensor.checksum = checksum_.value();
 }
 
 void Snapshot::take(LaunchContext& context, const DeviceArray& array) {

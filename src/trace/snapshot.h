@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/fnv1a.h"
 #include "ringside/trace.h"
 
 namespace ringside {
@@ -25,7 +26,7 @@ class Digest {
   bool exact_ = true;
   std::vector<double> values_;
   double sum_of_squares_ = 0;
-  std::uint64_t checksum_ = 0xcbf29ce484222325U;
+  Fnv1a checksum_;
 };
 
 /// Taken by a launch, read when the stream is synchronised. The launch shares it, so that it can
