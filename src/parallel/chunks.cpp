@@ -2,31 +2,17 @@
 
 #include <algorithm>
 
+#include "tensor/strips.h"
+
 namespace ringside {
 namespace {
 
-/// The copies between a whole tensor and its parts: each part is `outer` rows of its own inner
-/// size.
-struct Strips {
-  std::size_t outer = 1;
-  std::size_t inner_bytes = 0;  ///< of one unit along the dimension
-};
-
-Strips strips_of(const Shape& shape, int dim, DType dtype) {
-  Strips strips;
-  strips.inner_bytes = size_of(dtype);
-  for (std::int64_t d = 0; d < static_cast<std::int64_t>(shape.rank()); ++d) {
-    if (d < dim) strips.outer *= static_cast<std::size_t>(shape[d]);
-    if (d > dim) strips.inner_bytes *= static_cast<std::size_t>(shape[d]);
-  }
-  return strips;
-}
-
 enum class Way { kPack, kUnpack };
 
+/// The copies between a whole tensor and its parts: each part is as many strips of its own width.
 void copy_parts(Way way, const Tensor& destination, const Tensor& source, const Shape& whole,
                 int dim, const std::vector<std::int64_t>& sizes) {
-  const Strips strips = strips_of(whole, dim, source.dtype());
+  const Strips strips(whole, dim, source.dtype());
   const std::size_t whole_row = strips.inner_bytes * static_cast<std::size_t>(whole[dim]);
   const TensorRef reads[] = {{source.name(), &source.array()}};
   const TensorRef writes[] = {{destination.name(), &destination.array()}};

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "tensor/operator.h"
+#include "tensor/strips.h"
 
 namespace ringside {
 namespace {
@@ -21,22 +22,6 @@ class ReshapeBackward final : public Node {
   Shape shape_;
 };
 
-/// An array seen as rows of `inner` bytes per index of one dimension: what lies before that
-/// dimension counts the rows, what lies behind it makes their elements.
-struct Split {
-  std::size_t outer = 1;
-  std::size_t inner;
-
-  Split(const Tensor& tensor, std::int64_t dim) : inner(size_of(tensor.dtype())) {
-    const auto sizes = tensor.shape().sizes();
-    for (std::size_t d = 0; d < sizes.size(); ++d) {
-      const auto size = static_cast<std::size_t>(sizes[d]);
-      if (static_cast<std::int64_t>(d) < dim) outer *= size;
-      if (static_cast<std::int64_t>(d) > dim) inner *= size;
-    }
-  }
-};
-
 /// `dim` counted from the front. Throws for one that `tensor` does not have.
 std::int64_t dimension(std::string_view op, const Tensor& tensor, std::int64_t dim) {
   const auto rank = static_cast<std::int64_t>(tensor.shape().rank());
@@ -51,16 +36,17 @@ std::int64_t dimension(std::string_view op, const Tensor& tensor, std::int64_t d
 /// `destination_begin` of `destination`.
 Launch copy_block(const Tensor& destination, std::int64_t destination_begin, const Tensor& source,
                   std::int64_t source_begin, std::int64_t count, std::int64_t dim) {
-  const Split split(source, dim);
-  return [to = destination.array(), from = source.array(), split,
-          to_offset = static_cast<std::size_t>(destination_begin) * split.inner,
-          to_pitch = static_cast<std::size_t>(destination.shape()[dim]) * split.inner,
-          from_offset = static_cast<std::size_t>(source_begin) * split.inner,
-          from_pitch = static_cast<std::size_t>(source.shape()[dim]) * split.inner,
-          row_bytes = static_cast<std::size_t>(count) * split.inner](LaunchContext& context) {
-    context.kernels.copy_rows(context, to, to_offset, to_pitch, from, from_offset, from_pitch,
-                              row_bytes, split.outer);
-  };
+  const Strips strips(source.shape(), dim, source.dtype());
+  return
+      [to = destination.array(), from = source.array(), strips,
+       to_offset = static_cast<std::size_t>(destination_begin) * strips.inner_bytes,
+       to_pitch = static_cast<std::size_t>(destination.shape()[dim]) * strips.inner_bytes,
+       from_offset = static_cast<std::size_t>(source_begin) * strips.inner_bytes,
+       from_pitch = static_cast<std::size_t>(source.shape()[dim]) * strips.inner_bytes,
+       row_bytes = static_cast<std::size_t>(count) * strips.inner_bytes](LaunchContext& context) {
+        context.kernels.copy_rows(context, to, to_offset, to_pitch, from, from_offset, from_pitch,
+                                  row_bytes, strips.outer);
+      };
 }
 
 Shape concatenated_shape(std::span<const Tensor> parts, std::int64_t dim) {
