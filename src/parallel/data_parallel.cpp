@@ -17,6 +17,7 @@
 #include "parallel/data_parallel_nodes.h"
 #include "parallel/driven_group.h"
 #include "parallel/step_scope.h"
+#include "parallel/tensors_of.h"
 #include "ringside/error.h"
 #include "ringside/strategy.h"
 
@@ -140,11 +141,6 @@ std::vector<std::int64_t> DataParallel::split(const Tensor& inputs,
 
 std::vector<std::shared_ptr<Module>> DataParallel::replicate(DrivenGroup& group) {
   const StepScope phase(devices_, Phase::kReplicate);
-  const auto tensors_of = [](const std::vector<NamedTensor>& entries) {
-    std::vector<Tensor> tensors;
-    for (const NamedTensor& entry : entries) tensors.push_back(entry.tensor);
-    return tensors;
-  };
   const std::vector<std::vector<Tensor>> parameters =
       broadcast_tensors(tensors_of(module_->named_parameters()), group, options_.algorithm,
                         home().context().grad_enabled);

@@ -12,6 +12,7 @@
 #include "parallel/exchange.h"
 #include "parallel/reducer.h"
 #include "parallel/step_scope.h"
+#include "parallel/tensors_of.h"
 #include "ringside/error.h"
 #include "ringside/strategy.h"
 
@@ -95,12 +96,6 @@ class DistributedDataParallel : public Strategy {
   std::vector<TraceRun::Bucket> buckets() const override { return reducer_->buckets(); }
 
  private:
-  static std::vector<Tensor> tensors_of(const std::vector<NamedTensor>& entries) {
-    std::vector<Tensor> tensors;
-    for (const NamedTensor& entry : entries) tensors.push_back(entry.tensor);
-    return tensors;
-  }
-
   Tensor forward(const Tensor& inputs, bool synchronise);
   void sync_buffers(bool synchronise);
 
