@@ -3,7 +3,11 @@
 // A BLAS with threads of its own is the user's to hold to one (OPENBLAS_NUM_THREADS=1): CBLAS has
 // no call for it.
 #include <cblas.h>
+#include <fmt/format.h>
 
+#include <limits>
+
+#include "ringside/error.h"
 #include "tensor/gemm.h"
 
 namespace ringside {
@@ -14,20 +18,28 @@ CBLAS_TRANSPOSE transposition(const MatrixOperand<T>& operand) {
   return operand.transpose ? CblasTrans : CblasNoTrans;
 }
 
+// CBLAS counts in int.
+int as_int(std::int64_t size) {
+  if (size > std::numeric_limits<int>::max()) {
+    throw Error(ErrorKind::kUnavailable,
+                fmt::format("CBLAS: a matrix with a side of {} is more than it can take", size),
+                "take smaller layers or batches, or build with oneDNN");
+  }
+  return static_cast<int>(size);
+}
+
 }  // namespace
 
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
           const MatrixOperand<float>& a, const MatrixOperand<float>& b, float beta, float* c) {
-  cblas_sgemm(CblasRowMajor, transposition(a), transposition(b), static_cast<int>(m),
-              static_cast<int>(n), static_cast<int>(k), alpha, a.data, static_cast<int>(a.stride),
-              b.data, static_cast<int>(b.stride), beta, c, static_cast<int>(n));
+  cblas_sgemm(CblasRowMajor, transposition(a), transposition(b), as_int(m), as_int(n), as_int(k),
+              alpha, a.data, as_int(a.stride), b.data, as_int(b.stride), beta, c, as_int(n));
 }
 
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
           const MatrixOperand<double>& a, const MatrixOperand<double>& b, double beta, double* c) {
-  cblas_dgemm(CblasRowMajor, transposition(a), transposition(b), static_cast<int>(m),
-              static_cast<int>(n), static_cast<int>(k), alpha, a.data, static_cast<int>(a.stride),
-              b.data, static_cast<int>(b.stride), beta, c, static_cast<int>(n));
+  cblas_dgemm(CblasRowMajor, transposition(a), transposition(b), as_int(m), as_int(n), as_int(k),
+              alpha, a.data, as_int(a.stride), b.data, as_int(b.stride), beta, c, as_int(n));
 }
 
 }  // namespace ringside
