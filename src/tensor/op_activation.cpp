@@ -26,7 +26,7 @@ class ActivationBackward final : public Node {
 
   std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
     const Tensor& dy = gradients.front();
-    Tensor dx = empty_gradient(y_, y_.shape());
+    Tensor dx = empty_activation(y_, y_.shape());
     submit(y_.device(), activation_.backward_name, {}, static_cast<double>(y_.numel()),
            {{dy, "grad-output"}, {y_, "output"}}, {{dx, "grad-input"}},
            [kernel = activation_.backward, out = dx.array(), gradient = dy.array(),
@@ -46,7 +46,7 @@ class ActivationBackward final : public Node {
 Tensor activate(const Activation& activation, const Tensor& x) {
   check_defined(activation.name, {{x, "input"}});
   check_alike(activation.name, {{x, "input"}});
-  Tensor y = empty_result(x, x.shape());
+  Tensor y = empty_activation(x, x.shape());
   submit(x.device(), activation.name, {}, static_cast<double>(x.numel()), {{x, "input"}},
          {{y, "output"}},
          [kernel = activation.forward, out = y.array(), in = x.array()](LaunchContext& context) {

@@ -31,7 +31,7 @@ Tensor add(const Tensor& a, const Tensor& b) {
   check_defined("add", {{a, "first"}, {b, "second"}});
   check_alike("add", {{a, "first"}, {b, "second"}});
   check_same_shape("add", {a, "first"}, {b, "second"});
-  Tensor sum = empty_result(a, a.shape());
+  Tensor sum = empty_activation(a, a.shape());
   submit(a.device(), "add", {}, static_cast<double>(a.numel()), {{a, "first"}, {b, "second"}},
          {{sum, "sum"}},
          [out = sum.array(), left = a.array(), right = b.array()](LaunchContext& context) {
@@ -44,7 +44,7 @@ Tensor add(const Tensor& a, const Tensor& b) {
 Tensor scale(const Tensor& a, double factor) {
   check_defined("scale", {{a, "input"}});
   check_alike("scale", {{a, "input"}});
-  Tensor scaled = empty_result(a, a.shape());
+  Tensor scaled = empty_activation(a, a.shape());
   submit(a.device(), "scale", {}, static_cast<double>(a.numel()), {{a, "input"}},
          {{scaled, "output"}},
          [out = scaled.array(), in = a.array(), factor](LaunchContext& context) {

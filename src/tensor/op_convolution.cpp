@@ -37,7 +37,7 @@ class Conv2dBackward final : public Node {
 
  private:
   Tensor input_gradient(const Tensor& dy) const {
-    Tensor dx = empty_gradient(dy, x_shape_);
+    Tensor dx = empty_activation(dy, x_shape_);
     submit(dy.device(), "conv2d-backward-input", module_of(weight_), flops_,
            {{dy, "grad-output"}, {weight_, "weight"}}, {{dx, "grad-input"}},
            [out = dx.array(), gradient = dy.array(), w = weight_.array(),
@@ -114,7 +114,7 @@ class MaxPool2dBackward final : public Node {
 
   std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
     const Tensor& dy = gradients.front();
-    Tensor dx = empty_gradient(dy, x_shape_);
+    Tensor dx = empty_activation(dy, x_shape_);
     submit(
         dy.device(), "max-pool2d-backward", {}, static_cast<double>(dy.numel()),
         {{dy, "grad-output"}, {argmax_, "argmax"}}, {{dx, "grad-input"}},
@@ -153,7 +153,7 @@ Shape max_pool2d_shape(const Tensor& x, const Pool2dOptions& options) {
 
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
               const Conv2dOptions& options) {
-  Tensor y = empty_result(x, conv2d_shape(x, weight, bias, options));
+  Tensor y = empty_activation(x, conv2d_shape(x, weight, bias, options));
   const double flops = 2.0 * static_cast<double>(y.shape()[0] * y.shape()[2] * y.shape()[3]) *
                        static_cast<double>(weight.numel());
   submit(x.device(), "conv2d", module_of(weight), flops,
@@ -171,7 +171,7 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
 
 Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options) {
   const Shape shape = max_pool2d_shape(x, options);
-  Tensor y = empty_result(x, shape);
+  Tensor y = empty_activation(x, shape);
   const Tensor argmax = Tensor::empty(x.device(), shape, DType::kInt64, MemoryKind::kActivations);
   submit(
       x.device(), "max-pool2d", {},

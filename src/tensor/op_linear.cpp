@@ -46,7 +46,7 @@ class LinearBackward final : public Node {
   /// dx = dy weight.
   Tensor input_gradient(const Tensor& dy) const {
     const std::int64_t rows = dy.shape()[0];
-    Tensor dx = empty_gradient(dy, {rows, weight_.shape()[1]});
+    Tensor dx = empty_activation(dy, {rows, weight_.shape()[1]});
     submit(dy.device(), "linear-backward-input", module_of(weight_), product_flops(weight_, rows),
            {{dy, "grad-output"}, {weight_, "weight"}}, {{dx, "grad-input"}},
            [out = dx.array(), a = dy.array(), b = weight_.array()](LaunchContext& context) {
@@ -93,7 +93,7 @@ void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   check_linear(x, weight, bias);
   const std::int64_t rows = x.shape()[0];
-  Tensor y = empty_result(x, {rows, weight.shape()[0]});
+  Tensor y = empty_activation(x, {rows, weight.shape()[0]});
   submit(x.device(), "linear", module_of(weight), product_flops(weight, rows),
          {{x, "input"}, {weight, "weight"}, {bias, "bias"}}, {{y, "output"}},
          [out = y.array(), in = x.array(), w = weight.array(),

@@ -17,7 +17,7 @@ class CrossEntropyBackward final : public Node {
 
   std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
     const Tensor& dloss = gradients.front();
-    Tensor dlogits = empty_gradient(probabilities_, probabilities_.shape());
+    Tensor dlogits = empty_activation(probabilities_, probabilities_.shape());
     submit(dlogits.device(), "cross-entropy-backward", {},
            2.0 * static_cast<double>(dlogits.numel()),
            {{dloss, "grad-loss"}, {probabilities_, "probabilities"}, {targets_, "targets"}},
@@ -53,7 +53,7 @@ class MseBackward final : public Node {
  private:
   /// The loss is symmetric: the gradient of y is that of x with both exchanged.
   static Tensor gradient_of_first(const Tensor& dloss, const Tensor& first, const Tensor& second) {
-    Tensor gradient = empty_gradient(first, first.shape());
+    Tensor gradient = empty_activation(first, first.shape());
     submit(first.device(), "mse-loss-backward", {}, 2.0 * static_cast<double>(first.numel()),
            {{dloss, "grad-loss"}, {first, "input"}, {second, "target"}}, {{gradient, "grad-input"}},
            [out = gradient.array(), d = dloss.array(), a = first.array(), b = second.array()](
@@ -69,7 +69,7 @@ class MseBackward final : public Node {
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets) {
   check_targets("cross_entropy", targets, logits);
   Tensor loss = scalar_output(logits, logits.dtype());
-  const Tensor probabilities = empty_result(logits, logits.shape());
+  const Tensor probabilities = empty_activation(logits, logits.shape());
   submit(logits.device(), "cross-entropy", {}, 5.0 * static_cast<double>(logits.numel()),
          {{logits, "logits"}, {targets, "targets"}},
          {{loss, "loss"}, {probabilities, "probabilities"}},

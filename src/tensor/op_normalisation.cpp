@@ -27,7 +27,7 @@ class BatchNormBackward final : public Node {
 
   std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
     const Tensor& dy = gradients.front();
-    const Tensor dx = empty_gradient(x_, x_.shape());
+    const Tensor dx = empty_activation(x_, x_.shape());
     const Tensor dweight = empty_parameter_gradient(weight_);
     const Tensor dbias = empty_parameter_gradient(bias_);
     submit(dy.device(), "batch-norm-backward", module_of(weight_),
@@ -103,13 +103,13 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                        {running_mean, "running_mean"},
                        {running_variance, "running_var"}});
   if (training) check_values_per_channel(x.shape());
-  Tensor y = empty_result(x, x.shape());
+  Tensor y = empty_activation(x, x.shape());
   Tensor mean = running_mean;
   Tensor spread = running_variance;
   const double flops = kFlopsPerElement * static_cast<double>(x.numel());
   if (training) {
-    mean = empty_result(x, weight.shape());
-    spread = empty_result(x, weight.shape());
+    mean = empty_activation(x, weight.shape());
+    spread = empty_activation(x, weight.shape());
     submit(x.device(), "batch-norm", module_of(weight), flops,
            {{x, "input"}, {weight, "weight"}, {bias, "bias"}},
            {{y, "output"},

@@ -132,11 +132,7 @@ std::string_view module_of(const Tensor& parameter) {
   return dot == std::string_view::npos ? std::string_view() : name.substr(0, dot);
 }
 
-Tensor empty_result(const Tensor& like, const Shape& shape, MemoryKind kind) {
-  return Tensor::empty(like.device(), shape, like.dtype(), kind);
-}
-
-Tensor empty_gradient(const Tensor& like, const Shape& shape) {
+Tensor empty_activation(const Tensor& like, const Shape& shape) {
   return Tensor::empty(like.device(), shape, like.dtype(), MemoryKind::kActivations);
 }
 

@@ -50,11 +50,8 @@ std::string_view module_of(const Tensor& parameter);
 
 // ---- results and gradients
 
-/// An uninitialised result of an operator on `like`'s device.
-Tensor empty_result(const Tensor& like, const Shape& shape,
-                    MemoryKind kind = MemoryKind::kActivations);
-/// Uninitialised, for the gradient of an activation.
-Tensor empty_gradient(const Tensor& like, const Shape& shape);
+/// Uninitialised, on `like`'s device and in its dtype: a result, or an activation's gradient.
+Tensor empty_activation(const Tensor& like, const Shape& shape);
 /// Uninitialised, for the gradient of a parameter, called "<parameter>.grad".
 Tensor empty_parameter_gradient(const Tensor& parameter);
 
