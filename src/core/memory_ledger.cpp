@@ -29,20 +29,21 @@ MemoryLedger::MemoryLedger(std::string device, std::size_t capacity) : device_(s
 
 std::shared_ptr<void> MemoryLedger::charge(std::size_t bytes, MemoryKind kind) {
   const auto k = static_cast<std::size_t>(kind);
-  {
-    const std::lock_guard lock(mutex_);
-    if (account_.capacity != 0 && bytes > account_.capacity - account_.used) {
-      throw_out_of_memory(bytes, kind);
-    }
-    account_.used += bytes;
-    account_.used_by_kind[k] += bytes;
-    account_.peak_by_kind[k] = std::max(account_.peak_by_kind[k], account_.used_by_kind[k]);
-    if (account_.used > account_.peak) {
-      account_.peak = account_.used;
-      account_.at_peak = account_.used_by_kind;
-    }
+  // Made first: where there is no memory for it, nothing may be left on the account.
+  const auto charge = std::make_shared<Charge>(shared_from_this(), 0, kind);
+  const std::lock_guard lock(mutex_);
+  if (account_.capacity != 0 && bytes > account_.capacity - account_.used) {
+    throw_out_of_memory(bytes, kind);
   }
-  return std::make_shared<Charge>(shared_from_this(), bytes, kind);
+  account_.used += bytes;
+  account_.used_by_kind[k] += bytes;
+  account_.peak_by_kind[k] = std::max(account_.peak_by_kind[k], account_.used_by_kind[k]);
+  if (account_.used > account_.peak) {
+    account_.peak = account_.used;
+    account_.at_peak = account_.used_by_kind;
+  }
+  charge->bytes = bytes;
+  return charge;
 }
 
 MemoryAccount MemoryLedger::account() const {
