@@ -118,8 +118,7 @@ void run_stepwise(const Schedule& schedule, ReduceOp op, int rank, const RankBuf
   executor.finish();
 }
 
-void run_in_memory(const Schedule& schedule, ReduceOp op, const std::vector<RankBuffers>& buffers,
-                   const RoundObserver& after_round) {
+void run_in_memory(const Schedule& schedule, ReduceOp op, const std::vector<RankBuffers>& buffers) {
   const int ranks = schedule.request.ranks;
   InMemoryTransport::Mailboxes mailboxes;
   std::vector<InMemoryTransport> transports;
@@ -129,13 +128,6 @@ void run_in_memory(const Schedule& schedule, ReduceOp op, const std::vector<Rank
     executors.push_back(std::make_unique<StepwiseRank>(schedule, op, rank,
                                                        buffers[static_cast<std::size_t>(rank)]));
   }
-  const auto observe = [&](int round) {
-    if (!after_round) return;
-    for (int rank = 0; rank < ranks; ++rank) {
-      after_round(round, rank, executors[static_cast<std::size_t>(rank)]->full_buffer());
-    }
-  };
-  observe(-1);
   for (std::size_t round = 0; round < schedule.rounds.size(); ++round) {
     for (std::size_t rank = 0; rank < executors.size(); ++rank) {
       executors[rank]->send(round, transports[rank]);
@@ -143,7 +135,6 @@ void run_in_memory(const Schedule& schedule, ReduceOp op, const std::vector<Rank
     for (std::size_t rank = 0; rank < executors.size(); ++rank) {
       executors[rank]->receive(round, transports[rank]);
     }
-    observe(static_cast<int>(round));
   }
   for (const auto& executor : executors) executor->finish();
 }

@@ -1,11 +1,10 @@
 // The stepwise executor: one rank's part of a schedule, message by message, over a transport.
 //
-// For lessons, `collective` and MPI. Its results are the same bits as the fused executor's
+// For `collective` and MPI. Its results are the same bits as the fused executor's
 // (sim/comm/fused.h). Threads: one rank's object is used by one thread at a time.
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -27,9 +26,6 @@ class StepwiseRank {
   /// Puts the result where the call wants it.
   void finish();
 
-  /// The rank's full buffer as it is now. What the rank does not hold is unspecified.
-  std::span<const std::byte> full_buffer() const { return {work_, size_of_elements(elements_)}; }
-
  private:
   std::size_t size_of_elements(std::size_t count) const;
   std::span<std::byte> bytes_of(Range range) const;
@@ -48,10 +44,7 @@ class StepwiseRank {
 void run_stepwise(const Schedule& schedule, ReduceOp op, int rank, const RankBuffers& buffers,
                   Transport& transport);
 
-/// All ranks, round by round, on this thread. `after_round`, if given, sees every rank's full
-/// buffer before the first round (round -1) and after each.
-using RoundObserver = std::function<void(int round, int rank, std::span<const std::byte> values)>;
-void run_in_memory(const Schedule& schedule, ReduceOp op, const std::vector<RankBuffers>& buffers,
-                   const RoundObserver& after_round = {});
+/// All ranks, round by round, on this thread.
+void run_in_memory(const Schedule& schedule, ReduceOp op, const std::vector<RankBuffers>& buffers);
 
 }  // namespace ringside

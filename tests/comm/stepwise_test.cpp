@@ -109,32 +109,5 @@ TEST(Stepwise, RanksOnThreadsOverABlockingTransport) {
   }
 }
 
-TEST(Stepwise, TheObserverSeesEveryRound) {
-  ScheduleRequest request;
-  request.operation = Operation::kBroadcast;
-  request.algorithm = Algorithm::kTree;
-  request.ranks = 4;
-  request.count = 1;
-  request.dtype = DType::kInt32;
-  const Schedule schedule = make_schedule(request);
-  std::vector<std::int32_t> values{42, 0, 0, 0};
-  std::vector<RankBuffers> buffers;
-  for (std::size_t rank = 0; rank < 4; ++rank) {
-    auto* memory = reinterpret_cast<std::byte*>(&values[rank]);
-    buffers.push_back({schedule::input_range(schedule, static_cast<int>(rank)), memory,
-                       schedule::output_range(schedule, static_cast<int>(rank)), memory});
-  }
-  std::map<int, std::vector<std::int32_t>> seen;  // by round
-  run_in_memory(schedule, ReduceOp::kSum, buffers,
-                [&](int round, int /*rank*/, std::span<const std::byte> bytes) {
-                  std::int32_t value = 0;
-                  std::memcpy(&value, bytes.data(), sizeof value);
-                  seen[round].push_back(value);
-                });
-  EXPECT_EQ(seen[-1], (std::vector<std::int32_t>{42, 0, 0, 0}));
-  EXPECT_EQ(seen[0], (std::vector<std::int32_t>{42, 42, 0, 0}));
-  EXPECT_EQ(seen[1], (std::vector<std::int32_t>{42, 42, 42, 42}));
-}
-
 }  // namespace
 }  // namespace ringside
