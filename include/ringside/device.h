@@ -295,6 +295,15 @@ struct OpContext {
   bool grad_enabled = true;  ///< false under no_grad: forward records no graph
 };
 
+/// Where a random op's numbers begin. Numbers are a function of this key and the element's index
+/// alone (counter-based), so they depend neither on threads nor on what ran before.
+struct RandomKey {
+  std::uint64_t seed = 0;
+  std::uint32_t rank = 0;  ///< of the device: devices draw different numbers from one seed
+  std::uint32_t step = 0;  ///< training step + 1; 0 outside of steps
+  std::uint32_t draw = 0;  ///< counted within the step
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -324,11 +333,25 @@ class Device {
 
   OpContext& context() { return context_; }
   const OpContext& context() const { return context_; }
+  /// As torch.manual_seed for this device; draws begin anew.
+  void set_random_seed(std::uint64_t seed) { random_ = {seed, 0, 0, 0}; }
+  /// The key of the next random op: (seed, rank, step of the context, number of draws in that
+  /// step).
+  RandomKey next_random_key() {
+    const auto step = static_cast<std::uint32_t>(context_.step + 1);
+    if (step != random_.step) random_.draw = 0;
+    random_.step = step;
+    RandomKey key = random_;
+    key.rank = static_cast<std::uint32_t>(rank());
+    ++random_.draw;
+    return key;
+  }
   OpListener* listener() const { return listener_; }
   void set_listener(OpListener* listener) { listener_ = listener; }
 
  private:
   OpContext context_;
+  RandomKey random_;
   OpListener* listener_ = nullptr;
 };
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "ringside/device.h"
 
@@ -36,6 +37,16 @@ struct SgdOptions {
   double dampening = 0;
   double weight_decay = 0;
   bool nesterov = false;
+};
+
+struct AdamOptions {
+  double lr = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;  ///< Adam: added to the gradient; AdamW: shrinks the parameter
+  bool amsgrad = false;
+  bool decoupled = false;  ///< AdamW's weight decay
 };
 
 class Kernels {
@@ -72,6 +83,15 @@ class Kernels {
   /// dx = dy * (1 - y*y).
   virtual void tanh_backward(LaunchContext&, const DeviceArray& dx, const DeviceArray& dy,
                              const DeviceArray& y);
+  /// y = x Φ(x), Φ the normal distribution by the error function (PyTorch's approximate='none').
+  virtual void gelu(LaunchContext&, const DeviceArray& y, const DeviceArray& x);
+  /// dx = dy (Φ(x) + x φ(x)).
+  virtual void gelu_backward(LaunchContext&, const DeviceArray& dx, const DeviceArray& dy,
+                             const DeviceArray& x);
+  /// y = x / (1 - p) with probability 1 - p, else 0. The draws are Philox4x32-10's of `key`, one
+  /// word an element, so that the same call on dy is the backward. y may be x. p in [0, 1].
+  virtual void dropout(LaunchContext&, const DeviceArray& y, const DeviceArray& x, double p,
+                       const RandomKey& key);
 
   // ---- linear algebra
   /// c[m,n] = alpha * op(a) * op(b) + beta * c.
@@ -100,6 +120,41 @@ class Kernels {
                           const DeviceArray& x, const Pool2dOptions& options);
   virtual void max_pool2d_backward(LaunchContext&, const DeviceArray& dx, const DeviceArray& dy,
                                    const DeviceArray& argmax);
+  /// y = mean of each window.
+  virtual void avg_pool2d(LaunchContext&, const DeviceArray& y, const DeviceArray& x,
+                          const Pool2dOptions& options);
+  virtual void avg_pool2d_backward(LaunchContext&, const DeviceArray& dx, const DeviceArray& dy,
+                                   const Pool2dOptions& options);
+
+  // ---- tokens and attention
+  /// y[i,:] = weight[indices[i],:]. weight [rows, width], indices int64. An index outside [0, rows)
+  /// is an error that names place and value.
+  virtual void embedding(LaunchContext&, const DeviceArray& y, const DeviceArray& weight,
+                         const DeviceArray& indices);
+  /// dweight[r,:] = sum of dy[i,:] where indices[i] = r, i ascending; zeros where there is none.
+  virtual void embedding_backward(LaunchContext&, const DeviceArray& dweight, const DeviceArray& dy,
+                                  const DeviceArray& indices);
+  /// probabilities [B,H,T,S] = softmax(q kᵀ / sqrt(D)) by row, y [B,H,T,D] = probabilities v.
+  /// q [B,H,T,D]; k, v [B,H,S,D]. `causal`: query t sees keys 0 to t only.
+  virtual void attention(LaunchContext&, const DeviceArray& y, const DeviceArray& probabilities,
+                         const DeviceArray& q, const DeviceArray& k, const DeviceArray& v,
+                         bool causal);
+  virtual void attention_backward(LaunchContext&, const DeviceArray& dq, const DeviceArray& dk,
+                                  const DeviceArray& dv, const DeviceArray& dy,
+                                  const DeviceArray& probabilities, const DeviceArray& q,
+                                  const DeviceArray& k, const DeviceArray& v);
+
+  // ---- layer normalisation of x [rows, width] over each row; weight, bias [width]
+  /// y = (x - mean) / sqrt(biased variance + epsilon) * weight + bias; saves mean and
+  /// 1/sqrt(var+eps) ([rows] each). PyTorch: native_layer_norm.
+  virtual void layer_norm(LaunchContext&, const DeviceArray& y, const DeviceArray& saved_mean,
+                          const DeviceArray& saved_inverse_std, const DeviceArray& x,
+                          const DeviceArray& weight, const DeviceArray& bias, double epsilon);
+  virtual void layer_norm_backward(LaunchContext&, const DeviceArray& dx,
+                                   const DeviceArray& dweight, const DeviceArray& dbias,
+                                   const DeviceArray& dy, const DeviceArray& x,
+                                   const DeviceArray& weight, const DeviceArray& saved_mean,
+                                   const DeviceArray& saved_inverse_std);
 
   // ---- batch normalisation over [B,C] or [B,C,...] per channel C
   /// Training: normalises with the batch's own mean and biased variance, saves mean and
@@ -147,6 +202,17 @@ class Kernels {
   /// momentum; `first` = the velocity starts as the plain gradient.
   virtual void sgd(LaunchContext&, const DeviceArray& parameter, const DeviceArray& gradient,
                    const DeviceArray& velocity, bool first, const SgdOptions& options);
+  /// Step number `step` (from 1) of Adam or AdamW in place, PyTorch's formula and order
+  /// (optim/adam.py, adamw.py, 1.13). `largest_second` is empty without amsgrad; the moments begin
+  /// as zeros.
+  virtual void adam(LaunchContext&, const DeviceArray& parameter, const DeviceArray& gradient,
+                    const DeviceArray& first_moment, const DeviceArray& second_moment,
+                    const DeviceArray& largest_second, std::int64_t step,
+                    const AdamOptions& options);
+  /// total [1] = the 2-norm of all gradients' 2-norms; each gradient times min(1, max_norm / (total
+  /// + 1e-6)), in place. [torch/nn/utils/clip_grad.py]
+  virtual void clip_grad_norm(LaunchContext&, const DeviceArray& total,
+                              std::span<const DeviceArray> gradients, double max_norm);
   /// correct [1] int64 = number of rows whose largest logit (first of equals) is the target.
   virtual void count_correct(LaunchContext&, const DeviceArray& correct, const DeviceArray& logits,
                              const DeviceArray& targets);

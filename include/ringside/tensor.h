@@ -142,6 +142,12 @@ void backward(const Tensor& root, const Tensor& gradient = {},
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
 Tensor relu(const Tensor& x);
 Tensor tanh(const Tensor& x);
+/// x Φ(x), by the error function.
+Tensor gelu(const Tensor& x);
+/// Zeroes each element with probability p and divides the others by 1 - p; which ones is a function
+/// of `key` and the element's index alone (Device::next_random_key). Saves nothing: backward draws
+/// the same numbers again. Throws for p outside [0, 1].
+Tensor dropout(const Tensor& x, double p, const RandomKey& key);
 /// A view with dimensions from `start_dim` on joined.
 Tensor flatten(const Tensor& x, std::int64_t start_dim = 1);
 Tensor reshape(const Tensor& x, const Shape& shape);
@@ -149,6 +155,22 @@ Tensor reshape(const Tensor& x, const Shape& shape);
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
               const Conv2dOptions& options);
 Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options);
+Tensor avg_pool2d(const Tensor& x, const Pool2dOptions& options);
+/// Rows of weight [rows, width]: indices int64 of any shape gives that shape with width appended.
+/// An index outside [0, rows) is an asynchronous error.
+Tensor embedding(const Tensor& indices, const Tensor& weight);
+/// x [B,T,width] + weight[t,:] at position t; weight [context,width], T <= context.
+Tensor add_positions(const Tensor& x, const Tensor& weight);
+/// A fused projection x [B,T,parts*heads*depth] as `parts` tensors [B,heads,T,depth] (query, key
+/// and value).
+std::vector<Tensor> split_heads(const Tensor& x, std::int64_t parts, std::int64_t heads);
+/// x [B,heads,T,depth] as [B,T,heads*depth].
+Tensor merge_heads(const Tensor& x);
+/// softmax(q kᵀ / sqrt(depth)) v per head: q [B,heads,T,depth], k and v [B,heads,S,depth].
+/// `causal`: query t sees keys 0 to t only. [torch.nn.functional.scaled_dot_product_attention]
+Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v, bool causal);
+/// Over the last dimension; weight and bias have its size.
+Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon);
 /// Training: batch statistics, moves running ones. One value per channel when training raises
 /// PyTorch's error.
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,

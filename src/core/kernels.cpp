@@ -52,6 +52,17 @@ void Kernels::tanh_backward(LaunchContext&, const DeviceArray&, const DeviceArra
                             const DeviceArray&) {
   missing(*this, "tanh_backward");
 }
+void Kernels::gelu(LaunchContext&, const DeviceArray&, const DeviceArray&) {
+  missing(*this, "gelu");
+}
+void Kernels::gelu_backward(LaunchContext&, const DeviceArray&, const DeviceArray&,
+                            const DeviceArray&) {
+  missing(*this, "gelu_backward");
+}
+void Kernels::dropout(LaunchContext&, const DeviceArray&, const DeviceArray&, double,
+                      const RandomKey&) {
+  missing(*this, "dropout");
+}
 void Kernels::gemm(LaunchContext&, const DeviceArray&, const DeviceArray&, const DeviceArray&,
                    const GemmOptions&) {
   missing(*this, "gemm");
@@ -84,6 +95,40 @@ void Kernels::max_pool2d(LaunchContext&, const DeviceArray&, const DeviceArray&,
 void Kernels::max_pool2d_backward(LaunchContext&, const DeviceArray&, const DeviceArray&,
                                   const DeviceArray&) {
   missing(*this, "max_pool2d_backward");
+}
+void Kernels::avg_pool2d(LaunchContext&, const DeviceArray&, const DeviceArray&,
+                         const Pool2dOptions&) {
+  missing(*this, "avg_pool2d");
+}
+void Kernels::avg_pool2d_backward(LaunchContext&, const DeviceArray&, const DeviceArray&,
+                                  const Pool2dOptions&) {
+  missing(*this, "avg_pool2d_backward");
+}
+void Kernels::embedding(LaunchContext&, const DeviceArray&, const DeviceArray&,
+                        const DeviceArray&) {
+  missing(*this, "embedding");
+}
+void Kernels::embedding_backward(LaunchContext&, const DeviceArray&, const DeviceArray&,
+                                 const DeviceArray&) {
+  missing(*this, "embedding_backward");
+}
+void Kernels::attention(LaunchContext&, const DeviceArray&, const DeviceArray&, const DeviceArray&,
+                        const DeviceArray&, const DeviceArray&, bool) {
+  missing(*this, "attention");
+}
+void Kernels::attention_backward(LaunchContext&, const DeviceArray&, const DeviceArray&,
+                                 const DeviceArray&, const DeviceArray&, const DeviceArray&,
+                                 const DeviceArray&, const DeviceArray&, const DeviceArray&) {
+  missing(*this, "attention_backward");
+}
+void Kernels::layer_norm(LaunchContext&, const DeviceArray&, const DeviceArray&, const DeviceArray&,
+                         const DeviceArray&, const DeviceArray&, const DeviceArray&, double) {
+  missing(*this, "layer_norm");
+}
+void Kernels::layer_norm_backward(LaunchContext&, const DeviceArray&, const DeviceArray&,
+                                  const DeviceArray&, const DeviceArray&, const DeviceArray&,
+                                  const DeviceArray&, const DeviceArray&, const DeviceArray&) {
+  missing(*this, "layer_norm_backward");
 }
 void Kernels::batch_norm(LaunchContext&, const DeviceArray&, const DeviceArray&, const DeviceArray&,
                          const DeviceArray&, const DeviceArray&, const DeviceArray&,
@@ -125,6 +170,14 @@ void Kernels::mse_backward(LaunchContext&, const DeviceArray&, const DeviceArray
 void Kernels::sgd(LaunchContext&, const DeviceArray&, const DeviceArray&, const DeviceArray&, bool,
                   const SgdOptions&) {
   missing(*this, "sgd");
+}
+void Kernels::adam(LaunchContext&, const DeviceArray&, const DeviceArray&, const DeviceArray&,
+                   const DeviceArray&, const DeviceArray&, std::int64_t, const AdamOptions&) {
+  missing(*this, "adam");
+}
+void Kernels::clip_grad_norm(LaunchContext&, const DeviceArray&, std::span<const DeviceArray>,
+                             double) {
+  missing(*this, "clip_grad_norm");
 }
 void Kernels::count_correct(LaunchContext&, const DeviceArray&, const DeviceArray&,
                             const DeviceArray&) {

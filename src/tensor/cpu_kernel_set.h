@@ -1,6 +1,7 @@
 // CpuKernels: the class behind make_cpu_kernels(). Its methods are defined by subject in
 // cpu_memory.cpp, cpu_elementwise.cpp, cpu_linear_algebra.cpp, cpu_convolution.cpp,
-// cpu_pooling.cpp, cpu_normalisation.cpp, cpu_losses.cpp and cpu_optimizer.cpp.
+// cpu_pooling.cpp, cpu_attention.cpp, cpu_normalisation.cpp, cpu_layer_norm.cpp, cpu_random.cpp,
+// cpu_losses.cpp and cpu_optimizer.cpp.
 //
 // Every kernel runs on the calling thread and adds in the order its loops show. Operators have
 // checked shapes and dtypes before they launch; kernels check values only (targets). Loops work on
@@ -35,6 +36,12 @@ class CpuKernels final : public Kernels {
   void tanh_backward(LaunchContext&, const DeviceArray& dx, const DeviceArray& dy,
                      const DeviceArray& y) override;
 
+  void gelu(LaunchContext&, const DeviceArray& y, const DeviceArray& x) override;
+  void gelu_backward(LaunchContext&, const DeviceArray& dx, const DeviceArray& dy,
+                     const DeviceArray& x) override;
+  void dropout(LaunchContext&, const DeviceArray& y, const DeviceArray& x, double p,
+               const RandomKey& key) override;
+
   void gemm(LaunchContext&, const DeviceArray& c, const DeviceArray& a, const DeviceArray& b,
             const GemmOptions& options) override;
   void add_bias(LaunchContext&, const DeviceArray& y, const DeviceArray& bias) override;
@@ -52,6 +59,30 @@ class CpuKernels final : public Kernels {
                   const DeviceArray& x, const Pool2dOptions& options) override;
   void max_pool2d_backward(LaunchContext&, const DeviceArray& dx, const DeviceArray& dy,
                            const DeviceArray& argmax) override;
+  void avg_pool2d(LaunchContext&, const DeviceArray& y, const DeviceArray& x,
+                  const Pool2dOptions& options) override;
+  void avg_pool2d_backward(LaunchContext&, const DeviceArray& dx, const DeviceArray& dy,
+                           const Pool2dOptions& options) override;
+
+  void embedding(LaunchContext&, const DeviceArray& y, const DeviceArray& weight,
+                 const DeviceArray& indices) override;
+  void embedding_backward(LaunchContext&, const DeviceArray& dweight, const DeviceArray& dy,
+                          const DeviceArray& indices) override;
+  void attention(LaunchContext&, const DeviceArray& y, const DeviceArray& probabilities,
+                 const DeviceArray& q, const DeviceArray& k, const DeviceArray& v,
+                 bool causal) override;
+  void attention_backward(LaunchContext&, const DeviceArray& dq, const DeviceArray& dk,
+                          const DeviceArray& dv, const DeviceArray& dy,
+                          const DeviceArray& probabilities, const DeviceArray& q,
+                          const DeviceArray& k, const DeviceArray& v) override;
+
+  void layer_norm(LaunchContext&, const DeviceArray& y, const DeviceArray& saved_mean,
+                  const DeviceArray& saved_inverse_std, const DeviceArray& x,
+                  const DeviceArray& weight, const DeviceArray& bias, double epsilon) override;
+  void layer_norm_backward(LaunchContext&, const DeviceArray& dx, const DeviceArray& dweight,
+                           const DeviceArray& dbias, const DeviceArray& dy, const DeviceArray& x,
+                           const DeviceArray& weight, const DeviceArray& saved_mean,
+                           const DeviceArray& saved_inverse_std) override;
 
   void batch_norm(LaunchContext&, const DeviceArray& y, const DeviceArray& saved_mean,
                   const DeviceArray& saved_inverse_std, const DeviceArray& running_mean,
@@ -83,6 +114,12 @@ class CpuKernels final : public Kernels {
                     const DeviceArray& x, const DeviceArray& y) override;
   void sgd(LaunchContext&, const DeviceArray& parameter, const DeviceArray& gradient,
            const DeviceArray& velocity, bool first, const SgdOptions& options) override;
+  void adam(LaunchContext&, const DeviceArray& parameter, const DeviceArray& gradient,
+            const DeviceArray& first_moment, const DeviceArray& second_moment,
+            const DeviceArray& largest_second, std::int64_t step,
+            const AdamOptions& options) override;
+  void clip_grad_norm(LaunchContext&, const DeviceArray& total,
+                      std::span<const DeviceArray> gradients, double max_norm) override;
   void count_correct(LaunchContext&, const DeviceArray& correct, const DeviceArray& logits,
                      const DeviceArray& targets) override;
 };

@@ -1,5 +1,9 @@
-// The optimiser's step on one parameter.
+// The optimisers' steps on one parameter, and the clipping of all gradients.
+#include <algorithm>
+#include <cmath>
+
 #include "tensor/cpu_kernel_set.h"
+#include "tensor/lane_sum.h"
 
 namespace ringside {
 namespace {
@@ -23,6 +27,43 @@ void sgd_step(T* __restrict parameter, const T* __restrict gradient, T* __restri
   }
 }
 
+/// What a step of Adam computes once, in float64 as PyTorch does, and then rounds.
+template <typename T>
+struct AdamFactors {
+  AdamFactors(std::int64_t step, const AdamOptions& options)
+      : shrink(static_cast<T>(options.decoupled ? 1 - options.lr * options.weight_decay : 1)),
+        decay(static_cast<T>(options.decoupled ? 0 : options.weight_decay)),
+        beta1(static_cast<T>(options.beta1)),
+        fresh1(static_cast<T>(1 - options.beta1)),
+        beta2(static_cast<T>(options.beta2)),
+        fresh2(static_cast<T>(1 - options.beta2)),
+        epsilon(static_cast<T>(options.epsilon)) {
+    const auto t = static_cast<double>(step);
+    step_size = static_cast<T>(options.lr / (1 - std::pow(options.beta1, t)));
+    correction = static_cast<T>(std::sqrt(1 - std::pow(options.beta2, t)));
+  }
+  T shrink, decay, beta1, fresh1, beta2, fresh2, epsilon;
+  T step_size;   // lr / (1 - beta1^t)
+  T correction;  // sqrt(1 - beta2^t)
+};
+
+template <typename T, bool kAmsgrad>
+void adam_step(T* __restrict parameter, const T* __restrict gradient, T* __restrict first,
+               T* __restrict second, T* __restrict largest, std::size_t count,
+               const AdamFactors<T>& f) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const T p = parameter[i] * f.shrink;
+    T g = gradient[i];
+    if (f.decay != T(0)) g += f.decay * p;
+    first[i] = first[i] * f.beta1 + f.fresh1 * g;
+    second[i] = second[i] * f.beta2 + f.fresh2 * g * g;
+    T moment = second[i];
+    if constexpr (kAmsgrad) moment = largest[i] = std::max(largest[i], moment);
+    const T denominator = std::sqrt(moment) / f.correction + f.epsilon;
+    parameter[i] = p - f.step_size * first[i] / denominator;
+  }
+}
+
 }  // namespace
 
 void CpuKernels::sgd(LaunchContext&, const DeviceArray& parameter, const DeviceArray& gradient,
@@ -34,6 +75,44 @@ void CpuKernels::sgd(LaunchContext&, const DeviceArray& parameter, const DeviceA
     } else {
       sgd_step<T, false>(parameter.data<T>(), gradient.data<T>(), nullptr, parameter.count(), first,
                          options);
+    }
+  });
+}
+
+void CpuKernels::adam(LaunchContext&, const DeviceArray& parameter, const DeviceArray& gradient,
+                      const DeviceArray& first_moment, const DeviceArray& second_moment,
+                      const DeviceArray& largest_second, std::int64_t step,
+                      const AdamOptions& options) {
+  visit_floating(parameter.dtype, [&]<typename T>() {
+    const AdamFactors<T> factors(step, options);
+    const auto run = options.amsgrad ? adam_step<T, true> : adam_step<T, false>;
+    run(parameter.data<T>(), gradient.data<T>(), first_moment.data<T>(), second_moment.data<T>(),
+        largest_second.data<T>(), parameter.count(), factors);
+  });
+}
+
+// Norms are rounded to the dtype one by one, as PyTorch's tensors of norms are.
+void CpuKernels::clip_grad_norm(LaunchContext&, const DeviceArray& total,
+                                std::span<const DeviceArray> gradients, double max_norm) {
+  visit_floating(total.dtype, [&]<typename T>() {
+    double squares = 0;
+    for (const DeviceArray& array : gradients) {
+      const T* __restrict gradient = array.data<T>();
+      const double sum = lane_sum(static_cast<std::int64_t>(array.count()), [&](std::int64_t i) {
+        const double value = gradient[i];
+        return value * value;
+      });
+      const double norm = static_cast<T>(std::sqrt(sum));
+      squares += norm * norm;
+    }
+    const T norm = static_cast<T>(std::sqrt(squares));
+    *total.data<T>() = norm;
+    const T wanted = static_cast<T>(max_norm) / (norm + static_cast<T>(1e-6));
+    const T factor = wanted > T(1) ? T(1) : wanted;  // NaN stays NaN, as in PyTorch
+    for (const DeviceArray& array : gradients) {
+      T* __restrict gradient = array.data<T>();
+      const std::size_t count = array.count();
+      for (std::size_t i = 0; i < count; ++i) gradient[i] *= factor;
     }
   });
 }

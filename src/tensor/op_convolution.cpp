@@ -1,4 +1,4 @@
-// conv2d and max_pool2d.
+// conv2d.
 #include <fmt/format.h>
 
 #include "tensor/operator.h"
@@ -107,48 +107,6 @@ Shape conv2d_shape(const Tensor& x, const Tensor& weight, const Tensor& bias,
           windows(in[3], kernel[3], options.stride, options.padding)};
 }
 
-class MaxPool2dBackward final : public Node {
- public:
-  MaxPool2dBackward(const Shape& x_shape, const Tensor& argmax)
-      : Node("max-pool2d-backward"), x_shape_(x_shape), argmax_(saved(argmax)) {}
-
-  std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
-    const Tensor& dy = gradients.front();
-    Tensor dx = empty_activation(dy, x_shape_);
-    submit(
-        dy.device(), "max-pool2d-backward", {}, static_cast<double>(dy.numel()),
-        {{dy, "grad-output"}, {argmax_, "argmax"}}, {{dx, "grad-input"}},
-        [out = dx.array(), gradient = dy.array(), index = argmax_.array()](LaunchContext& context) {
-          context.kernels.max_pool2d_backward(context, out, gradient, index);
-        });
-    return {dx};
-  }
-
-  void release() override { argmax_ = Tensor(); }
-
- private:
-  Shape x_shape_;
-  Tensor argmax_;
-};
-
-Shape max_pool2d_shape(const Tensor& x, const Pool2dOptions& options) {
-  constexpr std::string_view kOp = "max_pool2d";
-  check_defined(kOp, {{x, "input"}});
-  check_alike(kOp, {{x, "input"}});
-  check_rank(kOp, {x, "input"}, 4, "[batch, channels, height, width]");
-  const Shape& in = x.shape();
-  if (options.kernel < 1 || options.stride < 1) {
-    fail(kOp,
-         fmt::format("kernel {} and stride {} must be at least 1", options.kernel, options.stride));
-  }
-  if (in[2] < options.kernel || in[3] < options.kernel) {
-    fail(kOp, fmt::format("kernel {}x{} does not fit into input {}", options.kernel, options.kernel,
-                          to_string(in)));
-  }
-  return {in[0], in[1], windows(in[2], options.kernel, options.stride, 0),
-          windows(in[3], options.kernel, options.stride, 0)};
-}
-
 }  // namespace
 
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
@@ -165,23 +123,6 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
   if (records_graph(x.device(), {&x, &weight, &bias})) {
     attach(y, std::make_shared<Conv2dBackward>(x, weight, bias, options, flops),
            {&x, &weight, &bias});
-  }
-  return y;
-}
-
-Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options) {
-  const Shape shape = max_pool2d_shape(x, options);
-  Tensor y = empty_activation(x, shape);
-  const Tensor argmax = Tensor::empty(x.device(), shape, DType::kInt64, MemoryKind::kActivations);
-  submit(
-      x.device(), "max-pool2d", {},
-      static_cast<double>(y.numel() * options.kernel * options.kernel), {{x, "input"}},
-      {{y, "output"}, {argmax, "argmax"}},
-      [out = y.array(), index = argmax.array(), in = x.array(), options](LaunchContext& context) {
-        context.kernels.max_pool2d(context, out, index, in, options);
-      });
-  if (records_graph(x.device(), {&x})) {
-    attach(y, std::make_shared<MaxPool2dBackward>(x.shape(), argmax), {&x});
   }
   return y;
 }
