@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -125,21 +126,50 @@ std::shared_ptr<Module> make_conv2d(const ModuleContext& context, std::int64_t i
                                     bool bias = true);
 std::shared_ptr<Module> make_relu();
 std::shared_ptr<Module> make_tanh();
+std::shared_ptr<Module> make_gelu();
 std::shared_ptr<Module> make_flatten();
 std::shared_ptr<Module> make_max_pool2d(const Pool2dOptions& options = {});
+std::shared_ptr<Module> make_avg_pool2d(const Pool2dOptions& options = {});
 /// Weight 1, bias 0, running mean 0, running variance 1, int64 counter num_batches_tracked; input
 /// [B,C] (or [B,C,L]).
 std::shared_ptr<Module> make_batch_norm1d(const ModuleContext& context, std::int64_t channels,
                                           double momentum = 0.1, double epsilon = 1e-5);
+/// The same for input [B,C,H,W].
+std::shared_ptr<Module> make_batch_norm2d(const ModuleContext& context, std::int64_t channels,
+                                          double momentum = 0.1, double epsilon = 1e-5);
+/// Over the last dimension; weight 1, bias 0.
+std::shared_ptr<Module> make_layer_norm(const ModuleContext& context, std::int64_t width,
+                                        double epsilon = 1e-5);
+/// In training zeroes elements with probability p and divides the others by 1 - p; else gives its
+/// input. Draws from the input's device (Device::next_random_key). Throws for p outside [0, 1].
+std::shared_ptr<Module> make_dropout(double p = 0.5);
+/// Weight [rows, width] from the normal distribution; input int64.
+std::shared_ptr<Module> make_embedding(const ModuleContext& context, std::int64_t rows,
+                                       std::int64_t width);
+/// An embedding of places, added to the input [B,T,width], T <= places.
+std::shared_ptr<Module> make_positions(const ModuleContext& context, std::int64_t places,
+                                       std::int64_t width);
+/// Multi-head attention of a sequence [B,T,width] to itself: children "c_attn" (width to 3 width:
+/// query, key, value) and "c_proj". Throws for a width that heads do not divide.
+std::shared_ptr<Module> make_self_attention(const ModuleContext& context, std::int64_t width,
+                                            std::int64_t heads, bool causal = true);
+/// y = shortcut(x) + body(x); without a shortcut x + body(x). Children "body", "shortcut".
+std::shared_ptr<Module> make_residual(std::shared_ptr<Module> body,
+                                      std::shared_ptr<Module> shortcut = nullptr);
 /// Children "0", "1", ...
 std::shared_ptr<Module> make_sequential(std::vector<std::shared_ptr<Module>> layers);
 
 /// The model zoo by name: "mlp:64,32,10" (ReLU between; "mlp:64,32,10:tanh", "mlp:64,32,10:bn" for
-/// BatchNorm1d before each ReLU, "mlp:64,32,10:heads" for two heads that are added) and "lenet"
-/// (1x28x28, or 1x8x8 images padded; classes from the data). Throws Error(kInvalidArgument) that
-/// shows the grammar. `sample_shape` (without the batch dimension) is checked against the model's
-/// input; an mlp flattens.
+/// BatchNorm1d before each ReLU, "mlp:64,32,10:heads" for two heads that are added), "lenet"
+/// (1x28x28, or 1x8x8 images padded; classes from the data),
+/// "resnet:8,16" (one residual block for each number of channels) and
+/// "gpt:layers=2,heads=2,width=64,context=64,dropout=0" (int64 tokens [B,T] to logits
+/// [B,T,classes]). Throws Error(kInvalidArgument) that shows the grammar. `sample_shape` (without
+/// the batch dimension) is checked against the model's input; an mlp flattens.
 std::shared_ptr<Module> make_model(std::string_view spec, const ModuleContext& context,
                                    const Shape& sample_shape, std::int64_t classes);
+/// The most tokens that a model takes at once; none for models of other samples. Throws for a
+/// "gpt:" that cannot be read.
+std::optional<std::int64_t> token_context(std::string_view spec);
 
 }  // namespace ringside

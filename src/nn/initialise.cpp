@@ -26,6 +26,16 @@ Tensor uniform_parameter(const ModuleContext& context, const Shape& shape, doubl
                            name);
 }
 
+Tensor normal_parameter(const ModuleContext& context, const Shape& shape, const char* name) {
+  if (!context.device.executes()) {
+    return Tensor::empty(context.device, shape, context.dtype, MemoryKind::kParameters, name);
+  }
+  const std::vector<double> values =
+      context.generator.randn(static_cast<std::size_t>(shape.numel()), DType::kFloat32);
+  return Tensor::from_host(context.device, shape, context.dtype, values, MemoryKind::kParameters,
+                           name);
+}
+
 Tensor constant(const ModuleContext& context, const Shape& shape, DType dtype, double value,
                 const char* name) {
   return Tensor::full(context.device, shape, dtype, value, MemoryKind::kParameters, name);

@@ -18,6 +18,8 @@ double bias_bound(std::int64_t fan_in);
 /// nothing get no values, and nothing is drawn.
 Tensor uniform_parameter(const ModuleContext& context, const Shape& shape, double bound,
                          const char* name);
+/// Likewise from the normal distribution, as PyTorch's Embedding is.
+Tensor normal_parameter(const ModuleContext& context, const Shape& shape, const char* name);
 /// A parameter or buffer of one value.
 Tensor constant(const ModuleContext& context, const Shape& shape, DType dtype, double value,
                 const char* name);

@@ -1,5 +1,5 @@
-// The layers: each registers its tensors as PyTorch's does, and leaves the arithmetic to the
-// operators of tensor.h.
+// Linear, convolution, activations, pooling, and how layers are put together: each registers its
+// tensors as PyTorch's does, and leaves the arithmetic to the operators of tensor.h.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,26 +8,12 @@
 #include <utility>
 
 #include "nn/initialise.h"
+#include "nn/layer_base.h"
 #include "ringside/error.h"
 #include "ringside/nn.h"
 
 namespace ringside {
 namespace {
-
-void check_positive(std::string_view layer, std::string_view what, std::int64_t value) {
-  if (value > 0) return;
-  throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("{}: {} {}: must be at least 1", layer, what, value));
-}
-
-/// What every layer says of itself and how it is copied, so that its class says what it computes.
-template <typename Layer>
-class LayerBase : public Module {
- public:
-  std::shared_ptr<Module> shallow_copy() const override {
-    return std::make_shared<Layer>(static_cast<const Layer&>(*this));
-  }
-};
 
 /// A weight and, unless left out, a bias: registered and initialised in this order.
 template <typename Layer>
@@ -58,7 +44,13 @@ class Linear final : public WeightAndBias<Linear> {
     check_positive("Linear", "outputs", out);
     register_weights(context, Shape{out, in}, in, bias);
   }
-  Tensor forward(const Tensor& input) override { return linear(input, weight(), bias()); }
+  /// Of the last dimension, as in PyTorch: what lies before it counts the rows.
+  Tensor forward(const Tensor& input) override {
+    const auto sizes = input.shape().sizes();
+    if (sizes.size() <= 2) return linear(input, weight(), bias());
+    const Tensor rows = reshape(input, Shape{input.numel() / sizes.back(), sizes.back()});
+    return reshape(linear(rows, weight(), bias()), input.shape().with(-1, out_));
+  }
   std::string describe() const override {
     return fmt::format("Linear({}, {}{})", in_, out_, without_bias());
   }
@@ -101,6 +93,12 @@ class Tanh final : public LayerBase<Tanh> {
   std::string describe() const override { return "Tanh()"; }
 };
 
+class GELU final : public LayerBase<GELU> {
+ public:
+  Tensor forward(const Tensor& input) override { return gelu(input); }
+  std::string describe() const override { return "GELU()"; }
+};
+
 class Flatten final : public LayerBase<Flatten> {
  public:
   Tensor forward(const Tensor& input) override { return flatten(input); }
@@ -122,52 +120,19 @@ class MaxPool2d final : public LayerBase<MaxPool2d> {
   Pool2dOptions options_;
 };
 
-class BatchNorm1d final : public LayerBase<BatchNorm1d> {
+class AvgPool2d final : public LayerBase<AvgPool2d> {
  public:
-  BatchNorm1d(const ModuleContext& context, std::int64_t channels, double momentum, double epsilon)
-      : channels_(channels), momentum_(momentum), epsilon_(epsilon) {
-    check_positive("BatchNorm1d", "channels", channels);
-    const Shape per_channel{channels};
-    const DType dtype = context.dtype;
-    register_parameter("weight", constant(context, per_channel, dtype, 1, "weight"));
-    register_parameter("bias", constant(context, per_channel, dtype, 0, "bias"));
-    register_buffer("running_mean", constant(context, per_channel, dtype, 0, "running_mean"));
-    register_buffer("running_var", constant(context, per_channel, dtype, 1, "running_var"));
-    register_buffer("num_batches_tracked",
-                    constant(context, Shape{}, DType::kInt64, 0, "num_batches_tracked"));
+  explicit AvgPool2d(const Pool2dOptions& options) : options_(options) {
+    check_positive("AvgPool2d", "kernel", options.kernel);
+    check_positive("AvgPool2d", "stride", options.stride);
   }
-  Tensor forward(const Tensor& input) override {
-    Tensor output = batch_norm(input, parameter(0), parameter(1), buffer(0), buffer(1), training(),
-                               momentum_, epsilon_);
-    if (training()) count_batch();
-    return output;
-  }
+  Tensor forward(const Tensor& input) override { return avg_pool2d(input, options_); }
   std::string describe() const override {
-    return fmt::format("BatchNorm1d({}, momentum {}, epsilon {})", channels_, momentum_, epsilon_);
+    return fmt::format("AvgPool2d(kernel {}, stride {})", options_.kernel, options_.stride);
   }
 
  private:
-  void count_batch() {
-    const Tensor& count = buffer(2);
-    Device& device = count.device();
-    const DeviceArray one =
-        device.allocate(count.bytes(), MemoryKind::kWorkspace).array(DType::kInt64, Shape{});
-    const TensorRef reference{count.name(), &count.array()};
-    const std::string_view name = count.name();
-    OpInfo info;
-    info.name = "count-batch";
-    info.label = name.substr(0, name.rfind('.'));
-    info.flops = 1;
-    info.reads = {&reference, 1};
-    info.writes = {&reference, 1};
-    device.compute().submit(info, [tally = count.array(), one](LaunchContext& context) {
-      context.kernels.fill(context, one, 1);
-      context.kernels.add(context, tally, 1, tally, 1, one);
-    });
-  }
-
-  std::int64_t channels_;
-  double momentum_, epsilon_;
+  Pool2dOptions options_;
 };
 
 class Sequential final : public LayerBase<Sequential> {
@@ -186,6 +151,24 @@ class Sequential final : public LayerBase<Sequential> {
     std::vector<std::string> layers;
     for (std::size_t i = 0; i < children(); ++i) layers.push_back(child(i).describe());
     return fmt::format("Sequential({})", fmt::join(layers, ", "));
+  }
+};
+
+/// y = shortcut(x) + body(x), the shortcut being x itself if there is none.
+/// [He et al., "Deep residual learning for image recognition", 2015]
+class Residual final : public LayerBase<Residual> {
+ public:
+  Residual(std::shared_ptr<Module> body, std::shared_ptr<Module> shortcut) {
+    register_child("body", std::move(body));
+    if (shortcut) register_child("shortcut", std::move(shortcut));
+  }
+  Tensor forward(const Tensor& input) override {
+    const Tensor inner = child(0).forward(input);
+    return add(inner, children() > 1 ? child(1).forward(input) : input);
+  }
+  std::string describe() const override {
+    return fmt::format("Residual({}{})", child(0).describe(),
+                       children() > 1 ? ", shortcut " + child(1).describe() : "");
   }
 };
 
@@ -211,13 +194,19 @@ std::shared_ptr<Module> make_max_pool2d(const Pool2dOptions& options) {
   return std::make_shared<MaxPool2d>(options);
 }
 
-std::shared_ptr<Module> make_batch_norm1d(const ModuleContext& context, std::int64_t channels,
-                                          double momentum, double epsilon) {
-  return std::make_shared<BatchNorm1d>(context, channels, momentum, epsilon);
+std::shared_ptr<Module> make_avg_pool2d(const Pool2dOptions& options) {
+  return std::make_shared<AvgPool2d>(options);
 }
+
+std::shared_ptr<Module> make_gelu() { return std::make_shared<GELU>(); }
 
 std::shared_ptr<Module> make_sequential(std::vector<std::shared_ptr<Module>> layers) {
   return std::make_shared<Sequential>(std::move(layers));
+}
+
+std::shared_ptr<Module> make_residual(std::shared_ptr<Module> body,
+                                      std::shared_ptr<Module> shortcut) {
+  return std::make_shared<Residual>(std::move(body), std::move(shortcut));
 }
 
 }  // namespace ringside

@@ -1,4 +1,4 @@
-// The models by name. docs/models.md has the grammar.
+// The models by name, and two of them: mlp and lenet. docs/models.md has the grammar.
 
 #include <fmt/format.h>
 
@@ -8,27 +8,60 @@
 #include <utility>
 #include <vector>
 
+#include "nn/models.h"
 #include "ringside/error.h"
 #include "ringside/nn.h"
 
 namespace ringside {
 namespace {
 
-constexpr std::int64_t kLargestLayer = std::int64_t{1} << 24;
-constexpr std::int64_t kMostParameters = std::int64_t{1} << 31;
 constexpr const char* kGrammar =
     "models: mlp:IN,...,OUT with ReLU between the layers, mlp:IN,...,OUT:tanh, mlp:IN,...,OUT:bn "
-    "(BatchNorm1d before each ReLU), mlp:IN,...,OUT:heads (two heads, added), lenet; for example "
-    "mlp:64,32,10";
+    "(BatchNorm1d before each ReLU), mlp:IN,...,OUT:heads (two heads, added), lenet, "
+    "resnet:CHANNELS,..., "
+    "gpt:layers=N,heads=N,width=N,context=N,dropout=P; for example mlp:64,32,10";
 
-[[noreturn]] void fail(std::string_view spec, const std::string& fault) {
+}  // namespace
+
+void fail_model(std::string_view spec, const std::string& fault) {
   throw Error(ErrorKind::kInvalidArgument, fmt::format("model '{}': {}", spec, fault), kGrammar);
 }
 
 void check_classes(std::string_view spec, std::int64_t outputs, std::int64_t classes) {
   if (outputs == classes) return;
-  fail(spec, fmt::format("gives {} outputs, but the data has {} classes", outputs, classes));
+  fail_model(spec, fmt::format("gives {} outputs, but the data has {} classes", outputs, classes));
 }
+
+std::int64_t parse_size(std::string_view spec, std::string_view what, std::string_view text) {
+  std::int64_t size = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+  if (error != std::errc() || end != text.data() + text.size() || size < 1 ||
+      size > kLargestLayer) {
+    fail_model(spec, fmt::format("{} '{}': must be a whole number from 1 to {}", what, text,
+                                 kLargestLayer));
+  }
+  return size;
+}
+
+std::vector<std::int64_t> parse_sizes(std::string_view spec, std::string_view what,
+                                      std::string_view text) {
+  std::vector<std::int64_t> sizes;
+  for (std::size_t comma = 0; comma != std::string_view::npos;) {
+    comma = text.find(',');
+    sizes.push_back(parse_size(spec, what, text.substr(0, comma)));
+    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+  }
+  return sizes;
+}
+
+std::int64_t image_side(const Shape& sample_shape) {
+  const auto side =
+      static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(sample_shape.numel()))));
+  const bool square = sample_shape == Shape{side * side} || sample_shape == Shape{1, side, side};
+  return square ? side : 0;
+}
+
+namespace {
 
 // ---------------------------------------------------------------- mlp
 
@@ -38,17 +71,6 @@ struct MlpSpec {
   std::vector<std::int64_t> sizes;
   MlpVariant variant = MlpVariant::kRelu;
 };
-
-std::int64_t parse_layer(std::string_view spec, std::string_view text) {
-  std::int64_t size = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-  if (error != std::errc() || end != text.data() + text.size() || size < 1 ||
-      size > kLargestLayer) {
-    fail(spec,
-         fmt::format("layer size '{}': must be a whole number from 1 to {}", text, kLargestLayer));
-  }
-  return size;
-}
 
 /// `rest` is what follows "mlp:".
 MlpSpec parse_mlp(std::string_view spec, std::string_view rest) {
@@ -63,21 +85,16 @@ MlpSpec parse_mlp(std::string_view spec, std::string_view rest) {
     } else if (variant == "heads") {
       mlp.variant = MlpVariant::kTwoHeads;
     } else if (variant != "relu") {
-      fail(spec, fmt::format("variant '{}': must be relu, tanh, bn or heads", variant));
+      fail_model(spec, fmt::format("variant '{}': must be relu, tanh, bn or heads", variant));
     }
   }
-  std::string_view sizes = rest.substr(0, colon);
-  for (std::size_t comma = 0; comma != std::string_view::npos;) {
-    comma = sizes.find(',');
-    mlp.sizes.push_back(parse_layer(spec, sizes.substr(0, comma)));
-    sizes.remove_prefix(comma == std::string_view::npos ? sizes.size() : comma + 1);
-  }
-  if (mlp.sizes.size() < 2) fail(spec, "must have at least an input and an output size");
+  mlp.sizes = parse_sizes(spec, "layer size", rest.substr(0, colon));
+  if (mlp.sizes.size() < 2) fail_model(spec, "must have at least an input and an output size");
   std::int64_t parameters = 0;
   for (std::size_t i = 1; i < mlp.sizes.size(); ++i) {
     parameters += (mlp.sizes[i - 1] + 1) * mlp.sizes[i];
     if (parameters > kMostParameters) {
-      fail(spec, fmt::format("has more than {} parameters", kMostParameters));
+      fail_model(spec, fmt::format("has more than {} parameters", kMostParameters));
     }
   }
   return mlp;
@@ -115,8 +132,8 @@ std::shared_ptr<Module> make_mlp(std::string_view spec, const MlpSpec& mlp,
                                  const ModuleContext& context, const Shape& sample_shape,
                                  std::int64_t classes) {
   if (mlp.sizes.front() != sample_shape.numel()) {
-    fail(spec, fmt::format("takes {} inputs, but a sample has {} values ({})", mlp.sizes.front(),
-                           sample_shape.numel(), to_string(sample_shape)));
+    fail_model(spec, fmt::format("takes {} inputs, but a sample has {} values ({})",
+                                 mlp.sizes.front(), sample_shape.numel(), to_string(sample_shape)));
   }
   check_classes(spec, mlp.sizes.back(), classes);
   std::vector<std::shared_ptr<Module>> layers;
@@ -172,19 +189,12 @@ class LeNet final : public Module {
   std::int64_t side_;
 };
 
-/// The side of a square one-channel image, given as 1xNxN or as N*N values; 0 if it is none.
-std::int64_t image_side(const Shape& sample_shape) {
-  const auto side =
-      static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(sample_shape.numel()))));
-  const bool square = sample_shape == Shape{side * side} || sample_shape == Shape{1, side, side};
-  return square ? side : 0;
-}
-
 std::shared_ptr<Module> make_lenet(std::string_view spec, const ModuleContext& context,
                                    const Shape& sample_shape, std::int64_t classes) {
   const std::int64_t side = image_side(sample_shape);
   if (side < 2 || side > kLeNetSide || side % 2 != 0) {
-    fail(spec, fmt::format("takes images of 1x28x28, or smaller ones with an even side, which it "
+    fail_model(spec,
+               fmt::format("takes images of 1x28x28, or smaller ones with an even side, which it "
                            "pads; but a sample is {}",
                            to_string(sample_shape)));
   }
@@ -195,12 +205,24 @@ std::shared_ptr<Module> make_lenet(std::string_view spec, const ModuleContext& c
 
 std::shared_ptr<Module> make_model(std::string_view spec, const ModuleContext& context,
                                    const Shape& sample_shape, std::int64_t classes) {
-  if (classes < 1) fail(spec, fmt::format("{} classes: must be at least 1", classes));
+  if (classes < 1) fail_model(spec, fmt::format("{} classes: must be at least 1", classes));
   if (spec == "lenet") return make_lenet(spec, context, sample_shape, classes);
   if (spec.starts_with("mlp:")) {
     return make_mlp(spec, parse_mlp(spec, spec.substr(4)), context, sample_shape, classes);
   }
-  fail(spec, "must be mlp:SIZES, mlp:SIZES:tanh, mlp:SIZES:bn, mlp:SIZES:heads or lenet");
+  if (spec == "gpt" || spec.starts_with("gpt:")) {
+    return make_gpt(spec, context, sample_shape, classes);
+  }
+  if (spec.starts_with("resnet:")) return make_resnet(spec, context, sample_shape, classes);
+  fail_model(
+      spec,
+      "must be mlp:SIZES, mlp:SIZES:tanh, mlp:SIZES:bn, mlp:SIZES:heads, lenet, resnet:CHANNELS or "
+      "gpt:SETTINGS");
+}
+
+std::optional<std::int64_t> token_context(std::string_view spec) {
+  if (spec != "gpt" && !spec.starts_with("gpt:")) return std::nullopt;
+  return parse_gpt(spec).context;
 }
 
 }  // namespace ringside

@@ -34,6 +34,16 @@ TEST_F(Layers, DescribeThemselves) {
   EXPECT_EQ(make_max_pool2d()->describe(), "MaxPool2d(kernel 2, stride 2)");
   EXPECT_EQ(make_batch_norm1d(context_, 3)->describe(),
             "BatchNorm1d(3, momentum 0.1, epsilon 1e-05)");
+  EXPECT_EQ(make_batch_norm2d(context_, 3)->describe(),
+            "BatchNorm2d(3, momentum 0.1, epsilon 1e-05)");
+  EXPECT_EQ(make_layer_norm(context_, 3)->describe(), "LayerNorm(3, epsilon 1e-05)");
+  EXPECT_EQ(make_dropout(0.25)->describe(), "Dropout(0.25)");
+  EXPECT_EQ(make_embedding(context_, 7, 2)->describe(), "Embedding(7, 2)");
+  EXPECT_EQ(make_positions(context_, 7, 2)->describe(), "Positions(7, 2)");
+  EXPECT_EQ(make_self_attention(context_, 4, 2)->describe(), "SelfAttention(4, 2 heads, causal)");
+  EXPECT_EQ(make_avg_pool2d({3, 1})->describe(), "AvgPool2d(kernel 3, stride 1)");
+  EXPECT_EQ(make_residual(make_gelu(), make_tanh())->describe(),
+            "Residual(GELU(), shortcut Tanh())");
   EXPECT_EQ(make_sequential({make_flatten(), make_relu(), make_tanh()})->describe(),
             "Sequential(Flatten(), ReLU(), Tanh())");
 }
@@ -91,6 +101,80 @@ TEST_F(Layers, RefuseSizesBelowOne) {
   EXPECT_EQ(text([&] { make_max_pool2d({2, 0}); }), "MaxPool2d: stride 0: must be at least 1");
   EXPECT_EQ(text([&] { make_batch_norm1d(context_, 0); }),
             "BatchNorm1d: channels 0: must be at least 1");
+}
+
+TEST_F(Layers, BatchNormTakesItsOwnRanksOnly) {
+  const auto text = [&](const std::shared_ptr<Module>& layer, const Shape& shape) {
+    return test::error_text(ErrorKind::kInvalidArgument, [&] {
+      layer->forward(Tensor::full(device_, shape, DType::kFloat32, 1, MemoryKind::kInputs));
+    });
+  };
+  EXPECT_EQ(text(make_batch_norm1d(context_, 2), {2, 2, 2, 2}),
+            "BatchNorm1d: input 2x2x2x2 must be [batch, channels] or one dimension more");
+  EXPECT_EQ(text(make_batch_norm2d(context_, 2), {2, 2}),
+            "BatchNorm2d: input 2x2 must be [batch, channels, height, width]");
+}
+
+TEST_F(Layers, BatchNorm2dNormalisesEachChannel) {
+  const auto layer = make_batch_norm2d(context_, 2);
+  const Tensor x = tensor({1, 2, 1, 2}, {1, 3, 10, 30});
+  const std::vector<double> y = host_values(layer->forward(x));
+  EXPECT_NEAR(y[0], -1, 1e-5);
+  EXPECT_NEAR(y[3], 1, 1e-5);
+  EXPECT_NEAR(host_values(layer->named_buffers()[1].tensor)[0], 0.9 + 0.1 * 2, 1e-6);
+}
+
+// In training a device's masks follow each other; a copy on the same device takes part in the row.
+TEST_F(Layers, DropoutDropsInTrainingOnly) {
+  const auto layer = make_dropout(0.5);
+  const Tensor x = tensor({64}, std::vector<double>(64, 1));
+  const auto y = [&] { return host_values(layer->forward(x)); };
+  device_.set_random_seed(3);
+  const std::vector<double> first = y();
+  EXPECT_NE(first, y());
+  device_.set_random_seed(3);
+  EXPECT_EQ(first, host_values(layer->shallow_copy()->forward(x)));
+  device_.set_random_seed(4);
+  EXPECT_NE(first, y());
+  layer->train(false);
+  EXPECT_EQ(y(), std::vector<double>(64, 1));
+  EXPECT_EQ(test::error_text(ErrorKind::kInvalidArgument, [] { make_dropout(-0.5); }),
+            "Dropout: probability -0.5: must be from 0 to 1");
+}
+
+TEST_F(Layers, LinearTakesSequences) {
+  const auto layer = make_linear(context_, 2, 3);
+  const Tensor x = tensor({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+  const Tensor y = layer->forward(x);
+  EXPECT_EQ(y.shape(), (Shape{2, 2, 3}));
+  EXPECT_EQ(host_values(y), host_values(layer->forward(reshape(x, {4, 2}))));
+}
+
+TEST_F(Layers, AResidualAddsTheWayAround) {
+  const Tensor x = tensor({1, 2}, {-1, 2});
+  EXPECT_THAT(host_values(make_residual(make_relu())->forward(x)), ElementsAre(-1, 4));
+  EXPECT_THAT(host_values(make_residual(make_relu(), make_relu())->forward(x)), ElementsAre(0, 4));
+}
+
+// torch.manual_seed(0); nn.Embedding(2, 3) draws what torch.randn(2, 3) does.
+TEST_F(Layers, AnEmbeddingIsDrawnFromTheNormalDistribution) {
+  const auto layer = make_embedding(context_, 2, 3);
+  EXPECT_EQ(host_values(layer->named_parameters()[0].tensor),
+            Generator(0).randn(6, DType::kFloat32));
+}
+
+TEST_F(Layers, AStateGoesThereAndBack) {
+  const auto make = [&] {
+    return make_sequential({make_embedding(context_, 5, 4), make_positions(context_, 3, 4),
+                            make_self_attention(context_, 4, 2), make_layer_norm(context_, 4)});
+  };
+  const auto one = make();
+  const auto other = make();
+  const Tensor tokens = Tensor::from_host(device_, {1, 3}, DType::kInt64,
+                                          std::vector<double>{4, 0, 4}, MemoryKind::kInputs);
+  EXPECT_NE(host_values(one->forward(tokens)), host_values(other->forward(tokens)));
+  other->load_state_dict(one->state_dict());
+  EXPECT_EQ(host_values(one->forward(tokens)), host_values(other->forward(tokens)));
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -159,12 +161,77 @@ TEST_F(ModelZoo, UnknownNamesShowTheGrammar) {
       model(spec);
       ADD_FAILURE() << "no Error for " << spec;
     } catch (const Error& error) {
-      EXPECT_THAT(error.what(),
-                  HasSubstr("must be mlp:SIZES, mlp:SIZES:tanh, mlp:SIZES:bn, mlp:SIZES:heads or "
-                            "lenet"));
+      EXPECT_THAT(
+          error.what(),
+          HasSubstr("must be mlp:SIZES, mlp:SIZES:tanh, mlp:SIZES:bn, mlp:SIZES:heads, lenet, "
+                    "resnet:CHANNELS or gpt:SETTINGS"));
       EXPECT_THAT(error.hint(), HasSubstr("for example mlp:64,32,10"));
     }
   }
+}
+
+// ---------------------------------------------------------------- resnet and gpt
+
+TEST_F(ModelZoo, ResNet) {
+  const auto resnet = model("resnet:4,8");
+  // conv 36, bn 8; block 4: 2 * (144 + 8); block 8: 288 + 576 + 2 * 16, shortcut 32 + 16; linear 90
+  EXPECT_EQ(parameters(*resnet), 44 + 304 + 944 + 90);
+  EXPECT_EQ(resnet->named_parameters()[0].name, "1.weight");
+  EXPECT_EQ(output(*resnet, {3, 64}), (Shape{3, 10}));
+  EXPECT_EQ(output(*resnet->shallow_copy(), {3, 64}), (Shape{3, 10}));
+  const auto colour = model("resnet:4", {3, 5, 5});
+  EXPECT_EQ(colour->named_parameters()[0].name, "0.weight");
+  EXPECT_EQ(output(*colour, {2, 3, 5, 5}), (Shape{2, 10}));
+  EXPECT_EQ(fault("resnet:4", {3, 5, 6}),
+            "model 'resnet:4': takes square images, but a sample is 3x5x6");
+  EXPECT_EQ(fault("resnet:4,x"),
+            "model 'resnet:4,x': channels 'x': must be a whole number from 1 to 16777216");
+}
+
+TEST_F(ModelZoo, Gpt) {
+  const auto gpt = model("gpt:layers=1,heads=2,width=8,context=6", {5}, 11);
+  // wte 88, wpe 48; ln 32, attention 4 * 64 + 32, perceptron 8 * 64 + 40; ln_f 16, lm_head 88
+  EXPECT_EQ(parameters(*gpt), 136 + 32 + 288 + 552 + 104);
+  const std::vector<NamedTensor> names = gpt->named_parameters();
+  EXPECT_EQ(names[0].name, "wte.weight");
+  EXPECT_EQ(names[2].name, "h.0.ln_1.weight");
+  EXPECT_EQ(names[4].tensor.name(), "h.0.attn.c_attn.weight");
+  EXPECT_EQ(names.back().name, "lm_head.weight");
+  const Tensor tokens = Tensor::full(device_, {3, 5}, DType::kInt64, 10, MemoryKind::kInputs);
+  EXPECT_EQ(gpt->forward(tokens).shape(), (Shape{3, 5, 11}));
+  EXPECT_EQ(gpt->shallow_copy()->forward(tokens).shape(), (Shape{3, 5, 11}));
+  EXPECT_EQ(token_context("gpt:context=6"), 6);
+  EXPECT_EQ(token_context("gpt"), 64);
+  EXPECT_EQ(token_context("lenet"), std::nullopt);
+}
+
+// A token's logits do not know the tokens behind it.
+TEST_F(ModelZoo, AGptLooksBackOnly) {
+  const auto gpt = model("gpt:layers=2,heads=2,width=8,context=4", {4}, 5);
+  const auto logits = [&](const std::vector<double>& tokens) {
+    return host_values(gpt->forward(
+        Tensor::from_host(device_, {1, 4}, DType::kInt64, tokens, MemoryKind::kInputs)));
+  };
+  const std::vector<double> a = logits({1, 2, 3, 4});
+  const std::vector<double> b = logits({1, 2, 0, 0});
+  EXPECT_TRUE(std::equal(a.begin(), a.begin() + 10, b.begin()));
+  EXPECT_NE(a[10], b[10]);
+}
+
+TEST_F(ModelZoo, AGptRefusesWhatItCannotBe) {
+  EXPECT_EQ(fault("gpt:heads=3"), "model 'gpt:heads=3': width 64 is not divisible by 3 heads");
+  EXPECT_EQ(fault("gpt:layers"),
+            "model 'gpt:layers': layers '': must be a whole number from 1 to 16777216");
+  EXPECT_EQ(fault("gpt:depth=3"),
+            "model 'gpt:depth=3': setting 'depth=3': must be layers=N, heads=N, width=N, context=N "
+            "or dropout=P");
+  EXPECT_EQ(fault("gpt:dropout=1"),
+            "model 'gpt:dropout=1': dropout '1': must be a number from 0 to below 1");
+  EXPECT_EQ(fault("gpt:context=32"),
+            "model 'gpt:context=32': takes up to 32 tokens, but a sample is 64");
+  EXPECT_EQ(fault("gpt:layers=1025"), "model 'gpt:layers=1025': layers 1025: at most 1024");
+  EXPECT_EQ(fault("gpt:layers=1000,width=100000"),
+            "model 'gpt:layers=1000,width=100000': has more than 2147483648 parameters");
 }
 
 }  // namespace
