@@ -14,10 +14,6 @@ namespace {
 constexpr int kSource = 0;
 constexpr int kDestination = 1;
 
-bool is_message(const CallSignature& signature) {
-  return !signature.split && is_pair(signature.request.operation);
-}
-
 // Done as soon as it is called: it moves nothing and, as in NCCL, waits for nobody.
 bool moves_nothing(const CallSignature& signature) {
   return !signature.split && signature.request.operation != Operation::kBarrier &&
@@ -150,11 +146,8 @@ void SimGroup::make_places(Meeting& meeting) {
   }
   meeting.places.resize(meeting.sides.size());
   for (const SplitGroup& group : split_groups(colors, keys)) {
-    CommunicatorName name{child_number(name_.number, ++children_), {}};
-    for (const int member : group.members) {
-      name.world_ranks.push_back(name_.world_ranks[static_cast<std::size_t>(member)]);
-    }
-    const auto made = std::make_shared<SimGroup>(context_, std::move(name));
+    const auto made =
+        std::make_shared<SimGroup>(context_, child_of(name_, ++children_, group.members));
     context_.directory.add(made);
     for (std::size_t rank = 0; rank < group.members.size(); ++rank) {
       meeting.places[static_cast<std::size_t>(group.members[rank])] = {made,

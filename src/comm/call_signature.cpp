@@ -68,6 +68,8 @@ CallSignature signature_of(const CollectiveCall& call, int rank, int ranks,
   return signature;
 }
 
+bool is_message(const CallSignature& signature) { return is_pair(signature.request.operation); }
+
 CallSignature split_signature(int ranks) {
   CallSignature signature;
   signature.request.operation = Operation::kBarrier;

@@ -20,6 +20,9 @@ struct CallSignature {
   bool operator==(const CallSignature&) const = default;
 };
 
+/// A send or a recv: it has a source and a destination, and is counted per pair of ranks.
+bool is_message(const CallSignature& signature);
+
 /// The signature of `call`, made by `rank` of a communicator of `ranks`. A send or recv has its
 /// source as root and its destination as peer. The call must be valid (validate.h).
 CallSignature signature_of(const CollectiveCall& call, int rank, int ranks,

@@ -14,9 +14,15 @@ std::string CommunicatorName::text() const {
   return fmt::format("communicator {} (world {})", number, ranks_text(world_ranks));
 }
 
-std::int64_t child_number(std::int64_t parent, std::int64_t ordinal) {
+CommunicatorName child_of(const CommunicatorName& parent, std::int64_t ordinal,
+                          const std::vector<int>& members) {
   constexpr std::int64_t kChildrenOfOne = 1'000'000;
-  return parent * kChildrenOfOne + ordinal;
+  CommunicatorName child{parent.number * kChildrenOfOne + ordinal, {}};
+  child.world_ranks.reserve(members.size());
+  for (const int member : members) {
+    child.world_ranks.push_back(parent.world_ranks[static_cast<std::size_t>(member)]);
+  }
+  return child;
 }
 
 std::string ranks_text(const std::vector<int>& ranks) {

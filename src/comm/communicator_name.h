@@ -15,9 +15,11 @@ struct CommunicatorName {
   std::string text() const;
 };
 
-/// The number of the `ordinal`-th communicator (counted from 1, by split and then by color) that
-/// was split from `parent`: every rank comes to the same number without asking the others.
-std::int64_t child_number(std::int64_t parent, std::int64_t ordinal);
+/// The name of the `ordinal`-th communicator (counted from 1, by split and then by color) that was
+/// split from `parent`, with `members` as ranks of the parent: every rank comes to the same number
+/// without asking the others.
+CommunicatorName child_of(const CommunicatorName& parent, std::int64_t ordinal,
+                          const std::vector<int>& members);
 
 /// "rank 2", "ranks 0, 1, 3".
 std::string ranks_text(const std::vector<int>& ranks);

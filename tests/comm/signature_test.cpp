@@ -109,8 +109,12 @@ TEST(SplitGroups, ByColorThenKeyThenRank) {
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_EQ(groups[0].members, (std::vector<int>{1, 4}));
   EXPECT_EQ(groups[1].members, (std::vector<int>{3, 0}));
-  EXPECT_EQ(child_number(0, 2), 2);
-  EXPECT_EQ(child_number(2, 1), 2000001);
+  const CommunicatorName child = child_of({0, {0, 1, 2, 3, 4}}, 2, groups[1].members);
+  EXPECT_EQ(child.number, 2);
+  EXPECT_EQ(child.world_ranks, (std::vector<int>{3, 0}));
+  const CommunicatorName grandchild = child_of(child, 1, {1});
+  EXPECT_EQ(grandchild.number, 2000001);
+  EXPECT_EQ(grandchild.world_ranks, (std::vector<int>{0}));
 }
 
 }  // namespace

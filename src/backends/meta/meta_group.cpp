@@ -12,10 +12,6 @@ namespace {
 constexpr int kSource = 0;
 constexpr int kDestination = 1;
 
-bool is_message(const CallSignature& signature) {
-  return !signature.split && is_pair(signature.request.operation);
-}
-
 }  // namespace
 
 MetaGroup::MetaGroup(CommunicatorName name)
@@ -63,11 +59,7 @@ void MetaGroup::make_places(Split& split) {
   split.places.resize(split.colors.size());
   for (const SplitGroup& group : split_groups(split.colors, split.keys)) {
     const auto ordinal = static_cast<std::int64_t>(children_.size()) + 1;
-    CommunicatorName name{child_number(name_.number, ordinal), {}};
-    for (const int member : group.members) {
-      name.world_ranks.push_back(name_.world_ranks[static_cast<std::size_t>(member)]);
-    }
-    const auto made = std::make_shared<MetaGroup>(std::move(name));
+    const auto made = std::make_shared<MetaGroup>(child_of(name_, ordinal, group.members));
     children_.push_back(made);
     for (std::size_t rank = 0; rank < group.members.size(); ++rank) {
       split.places[static_cast<std::size_t>(group.members[rank])] = {made, static_cast<int>(rank)};

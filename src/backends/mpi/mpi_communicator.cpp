@@ -181,11 +181,8 @@ std::unique_ptr<Communicator> MpiCommunicator::split(int color, int key) {
   for (const SplitGroup& group : split_groups(colors, keys)) {
     ++splits_;
     if (color < 0 || group.color != color) continue;
-    CommunicatorName name{child_number(channel_->name().number, splits_), {}};
-    for (const int member : group.members) {
-      name.world_ranks.push_back(channel_->name().world_ranks[static_cast<std::size_t>(member)]);
-    }
-    mine = std::make_unique<MpiCommunicator>(shared_, part, std::move(name));
+    mine = std::make_unique<MpiCommunicator>(shared_, part,
+                                             child_of(channel_->name(), splits_, group.members));
     mine->set_defaults(defaults());
   }
   return mine;
