@@ -19,8 +19,8 @@ struct StepBucket {
 /// are not those of the second; TraceRun::buckets gives the names where ops have none.
 std::vector<StepBucket> buckets_of(const Trace& trace, int step);
 
-/// The bucket that a backward op of `rank` works for: its own, or that of the next op which has
-/// one. Same order as `ops`; -1 where none follows.
+/// The bucket that each of one rank's backward ops works for: its own, or that of the next op which
+/// has one. Same order as `ops`; -1 where none follows.
 std::vector<int> bucket_of_backward(const std::vector<const TraceOp*>& ops);
 
 }  // namespace ringside

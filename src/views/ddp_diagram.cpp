@@ -248,9 +248,7 @@ void ReplicatedDiagram::add_update(FlowDiagram& diagram) const {
           is_single_ ? "The parameters take a step."
                      : "Every rank makes the same update, so the replicas stay equal.");
   fill(update_row, update, [&](int rank) {
-    return box(BoxClass::kUpdate,
-               is_single_ ? "W ← W − η · dW" : fmt::format("{0} ← {0} − η · dW", "W"),
-               fmt::format("update: on {}", name(rank)));
+    return box(BoxClass::kUpdate, "W ← W − η · dW", fmt::format("update: on {}", name(rank)));
   });
   diagram.rows.push_back(std::move(update_row));
 }
