@@ -102,8 +102,11 @@ TEST(StagingPool, BuffersMayOutliveIt) {
     StagingPool pool;
     staging = pool.take();
   }
+  const std::weak_ptr<Staging> observed = staging;
   staging->targets = {1};
+  EXPECT_EQ(staging->bytes(), sizeof(std::int64_t));
   staging.reset();
+  EXPECT_TRUE(observed.expired());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Memory of simulated devices: the account, the capacity, and the blocks behind it.
 #include "sim/device/memory.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -112,6 +113,9 @@ TEST(DeviceMemory, BuffersMayOutliveDeviceAndEngine) {
     buffer = machine.device(0).allocate(1000, MemoryKind::kOutputs);
   }
   std::memset(buffer.storage()->data(), 1, 1000);
+  const auto values = buffer.array(DType::kInt32, Shape{250}).elements<std::int32_t>();
+  EXPECT_TRUE(
+      std::all_of(values.begin(), values.end(), [](int value) { return value == 0x01010101; }));
 }
 
 TEST(BlockCache, GivesTheSameBlockAgain) {

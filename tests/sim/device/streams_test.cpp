@@ -186,10 +186,15 @@ TEST(Gates, HoldTheirStreamUntilTheyAreCompleted) {
 TEST(Gates, MayCompleteAtOnce) {
   with_time_limit([] {
     Machine machine(1);
+    std::atomic<int> reached = 0;
     for (int i = 0; i < 100; ++i) {
-      machine.engine->enqueue_gate(machine.compute(0), [](const Gate& gate) { gate.complete(); });
+      machine.engine->enqueue_gate(machine.compute(0), [&reached](const Gate& gate) {
+        ++reached;
+        gate.complete();
+      });
     }
     machine.compute(0).synchronize();
+    EXPECT_EQ(reached, 100);
   });
 }
 
