@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstddef>
 #include <string_view>
 
+#include "core/whole_number.h"
 #include "ringside/error.h"
 
 namespace ringside {
@@ -19,13 +19,7 @@ std::string_view trim(std::string_view text) {
 }
 
 /// The index that `entry` spells, or -1.
-int parse_index(std::string_view entry) {
-  entry = trim(entry);
-  int index = -1;
-  const char* end = entry.data() + entry.size();
-  const auto [stop, error] = std::from_chars(entry.data(), end, index);
-  return error == std::errc{} && stop == end ? index : -1;
-}
+int parse_index(std::string_view entry) { return whole_number<int>(trim(entry)).value_or(-1); }
 
 }  // namespace
 

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/whole_number.h"
 #include "data/byte_stream.h"
 #include "data/datasets.h"
 #include "data/embedded_digits.h"
@@ -25,11 +25,8 @@ constexpr std::int64_t kTrainRows = 1536;
 
 /// The number in one cell, if it is one from 0 to `largest`.
 std::optional<int> parse_cell(std::string_view cell, int largest) {
-  int value = -1;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  if (error != std::errc() || end != cell.data() + cell.size()) return {};
-  if (value < 0 || value > largest) return {};
-  return value;
+  const std::optional<int> value = whole_number<int>(cell);
+  return value && *value >= 0 && *value <= largest ? value : std::nullopt;
 }
 
 void parse_row(const std::string& name, std::int64_t line, std::string_view row, Dataset& dataset) {

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <vector>
 
+#include "core/whole_number.h"
 #include "data/datasets.h"
 #include "ringside/error.h"
 #include "ringside/nn.h"
@@ -39,14 +39,12 @@ std::string_view take(std::string_view& rest, char separator) {
 
 std::int64_t parse_size(std::string_view parameters, std::string_view text, const char* what,
                         std::int64_t least) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least ||
-      value > kMaxDatasetValues) {
+  const auto value = whole_number<std::int64_t>(text);
+  if (!value || *value < least || *value > kMaxDatasetValues) {
     fail(parameters, fmt::format("{} '{}' must be a whole number from {} to {}", what, text, least,
                                  kMaxDatasetValues));
   }
-  return value;
+  return *value;
 }
 
 Shape parse_shape(std::string_view parameters, std::string_view text) {

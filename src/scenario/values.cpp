@@ -10,6 +10,7 @@
 #include <string>
 #include <system_error>
 
+#include "core/whole_number.h"
 #include "ringside/error.h"
 
 namespace ringside {
@@ -82,12 +83,9 @@ std::vector<std::int64_t> parse_integers(std::string_view what, std::string_view
   for (;;) {
     const std::size_t comma = rest.find(',');
     const std::string_view item = rest.substr(0, comma);
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), value);
-    if (error != std::errc() || end != item.data() + item.size()) {
-      throw_bad(what, text, "is not a list of whole numbers such as 0,1,2");
-    }
-    values.push_back(value);
+    const auto value = whole_number<std::int64_t>(item);
+    if (!value) throw_bad(what, text, "is not a list of whole numbers such as 0,1,2");
+    values.push_back(*value);
     if (comma == std::string_view::npos) return values;
     rest.remove_prefix(comma + 1);
   }
