@@ -12,14 +12,23 @@
 
 namespace ringside {
 
-/// Samples held in host memory, scaled to [0, 1].
+/// Samples held in host memory, scaled to [0, 1]; or a text, cut into sequences of tokens.
 struct Dataset {
   std::string name;
-  Shape sample_shape;  ///< without the batch dimension: {64}, {1,28,28}
+  Shape sample_shape;  ///< without the batch dimension: {64}, {1,28,28}; of a text {tokens}
   std::int64_t classes = 0;
   std::vector<float> samples;  ///< size() * sample_shape.numel()
   std::vector<std::int64_t> targets;
-  std::int64_t size() const { return static_cast<std::int64_t>(targets.size()); }
+  /// Instead of samples and targets: a text's bytes. With L tokens in a sample, sample i are the
+  /// bytes from i L on, and its targets the bytes from i L + 1 on, one for each token.
+  std::vector<unsigned char> text = {};
+
+  bool is_text() const { return !text.empty(); }
+  std::int64_t targets_per_sample() const { return is_text() ? sample_shape[0] : 1; }
+  std::int64_t size() const {
+    if (!is_text()) return static_cast<std::int64_t>(targets.size());
+    return (static_cast<std::int64_t>(text.size()) - 1) / sample_shape[0];
+  }
 };
 
 struct TrainTest {
@@ -29,8 +38,9 @@ struct TrainTest {
 
 /// "digits" (shipped; rows 0 to 1535 train, the last 261 test), "mnist:DIR" (IDX files, plain or
 /// .gz), "random:N:SHAPE:CLASSES" (SHAPE as 64 or 1x28x28; from `seed`; the last sixth is the test
+/// part), "text:FILE" (bytes in sequences of `tokens`; the last tenth of the file is the test
 /// part). Throws Error(kInvalidArgument / kInvalidInput) naming file, place and values.
-TrainTest load_dataset(std::string_view spec, std::uint64_t seed);
+TrainTest load_dataset(std::string_view spec, std::uint64_t seed, std::int64_t tokens = 64);
 
 struct SamplerOptions {
   bool shuffle = true;
@@ -45,9 +55,9 @@ std::vector<std::int64_t> distributed_sampler(std::int64_t length, int replicas,
 
 /// One batch on a device.
 struct Batch {
-  Tensor inputs;   ///< [B, sample_shape...]
-  Tensor targets;  ///< int64 [B]
-  std::int64_t rows() const { return targets.defined() ? targets.numel() : 0; }
+  Tensor inputs;   ///< [B, sample_shape...]; of a text int64
+  Tensor targets;  ///< int64 [B]; of a text [B, tokens]
+  std::int64_t rows() const { return targets.defined() ? targets.shape()[0] : 0; }
 };
 
 struct LoaderOptions {

@@ -1,4 +1,5 @@
-// Optimisers with PyTorch's formulas (optim/sgd.py), step by step in the same order of operations.
+// Optimisers with PyTorch's formulas (optim/sgd.py, adam.py, adamw.py), step by step in the same
+// order of operations, and the clipping of gradients.
 #pragma once
 
 #include <memory>
@@ -18,15 +19,41 @@ class Optimizer {
   virtual void zero_grad(bool set_to_none = true) = 0;
   /// "SGD(lr=0.1, momentum=0.9)".
   virtual std::string describe() const = 0;
+  /// What the steps so far have left, with PyTorch's keys behind the parameter's name:
+  /// "0.weight.momentum_buffer"; "0.weight.step" (int64), "0.weight.exp_avg",
+  /// "0.weight.exp_avg_sq", "0.weight.max_exp_avg_sq". Parameters without a step so far have none.
+  virtual std::vector<NamedTensor> state_dict() const = 0;
+  /// Takes such a state over (copied), of another device or dtype too; blocks the host. Throws
+  /// Error(kInvalidInput) naming unexpected, missing and misshapen entries, and then changes
+  /// nothing.
+  virtual void load_state_dict(const std::vector<NamedTensor>& state) = 0;
 };
 
 /// Throws Error(kInvalidArgument) for lr < 0, momentum < 0, weight_decay < 0, or Nesterov without
 /// momentum or with dampening.
 std::unique_ptr<Optimizer> make_sgd(std::vector<NamedTensor> parameters, const SgdOptions& options);
 
-/// By name ("sgd"). Throws Error(kInvalidArgument) listing the names.
+/// Adam, or with `decoupled` AdamW. Throws Error(kInvalidArgument) for lr, eps or weight_decay < 0,
+/// or a beta outside [0, 1).
+std::unique_ptr<Optimizer> make_adam(std::vector<NamedTensor> parameters,
+                                     const AdamOptions& options);
+
+/// Scales all gradients so that their total 2-norm is at most `max_norm`; one enqueued op. Returns
+/// the norm before, {1}; undefined if no parameter has a gradient. All must be on one device.
+/// Throws Error(kInvalidArgument) for max_norm <= 0. [torch.nn.utils.clip_grad_norm_]
+Tensor clip_grad_norm(const std::vector<NamedTensor>& parameters, double max_norm);
+
+/// Of all optimisers; make_optimizer takes what its name needs.
+struct OptimizerOptions {
+  SgdOptions sgd;
+  AdamOptions adam;
+  double clip_grad_norm = 0;  ///< before every step; 0 = not
+};
+
+/// By name: "sgd", "adam", "adamw" (which sets `decoupled` itself). Throws Error(kInvalidArgument)
+/// listing the names.
 std::unique_ptr<Optimizer> make_optimizer(std::string_view name,
                                           std::vector<NamedTensor> parameters,
-                                          const SgdOptions& options);
+                                          const OptimizerOptions& options);
 
 }  // namespace ringside

@@ -58,11 +58,15 @@ struct Scenario {
   std::int64_t batch_size = 64;  ///< global for single and dp, per rank for ddp, as in PyTorch
   std::optional<int> epochs;     ///< one of epochs and steps; both empty = 1 epoch
   std::optional<int> steps;
-  std::string optimizer = "sgd";
+  std::string optimizer = "sgd";  ///< sgd, adam, adamw
   double lr = 0.1;
-  double momentum = 0;
-  double weight_decay = 0;
-  bool nesterov = false;
+  double momentum = 0;        ///< sgd
+  bool nesterov = false;      ///< sgd
+  double beta1 = 0.9;         ///< adam, adamw
+  double beta2 = 0.999;       ///< adam, adamw
+  double epsilon = 1e-8;      ///< adam, adamw
+  double weight_decay = 0;    ///< adamw: decoupled
+  double clip_grad_norm = 0;  ///< largest total norm of the gradients; 0 = not clipped
   std::uint64_t seed = 0;
   DType dtype = DType::kFloat32;
   std::vector<int> device_ids;            ///< dp

@@ -39,6 +39,10 @@ ordered_json scenario_json(const Scenario& s) {
   json["momentum"] = s.momentum;
   json["weight_decay"] = s.weight_decay;
   json["nesterov"] = s.nesterov;
+  json["beta1"] = s.beta1;
+  json["beta2"] = s.beta2;
+  json["eps"] = s.epsilon;
+  json["clip_grad_norm"] = s.clip_grad_norm;
   json["seed"] = s.seed;
   json["dtype"] = to_string(s.dtype);
   json["device_ids"] = s.device_ids;

@@ -37,6 +37,7 @@ std::string run_heading(const Scenario& scenario) {
       scenario.strategy == "ddp" ? " per rank" : "", scenario.optimizer, scenario.lr);
   if (scenario.momentum != 0) text += fmt::format(" momentum {}", scenario.momentum);
   if (scenario.weight_decay != 0) text += fmt::format(" weight decay {}", scenario.weight_decay);
+  if (scenario.clip_grad_norm != 0) text += fmt::format(" clipped to {}", scenario.clip_grad_norm);
   if (!scenario.events.empty()) {
     text += fmt::format(", {}", counted(scenario.events.size(), "event"));
   }

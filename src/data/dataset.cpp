@@ -9,7 +9,7 @@
 
 namespace ringside {
 
-TrainTest load_dataset(std::string_view spec, std::uint64_t seed) {
+TrainTest load_dataset(std::string_view spec, std::uint64_t seed, std::int64_t tokens) {
   if (spec == "digits") return load_digits();
   const std::size_t colon = spec.find(':');
   if (colon != std::string_view::npos) {
@@ -17,10 +17,13 @@ TrainTest load_dataset(std::string_view spec, std::uint64_t seed) {
     const std::string_view parameters = spec.substr(colon + 1);
     if (name == "mnist") return load_mnist(std::string(parameters));
     if (name == "random") return make_random_dataset(parameters, seed);
+    if (name == "text") return load_text(std::string(parameters), tokens);
   }
   throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("data '{}': must be digits, mnist:DIR or random:N:SHAPE:CLASSES", spec),
-              "for example: digits, mnist:/data/mnist, random:6000:1x28x28:10");
+              fmt::format("data '{}': must be digits, mnist:DIR, random:N:SHAPE:CLASSES or "
+                          "text:FILE",
+                          spec),
+              "for example: digits, mnist:/data/mnist, random:6000:1x28x28:10, text:poems.txt");
 }
 
 }  // namespace ringside

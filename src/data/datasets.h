@@ -21,6 +21,9 @@ Dataset parse_digits_csv(const std::string& name, std::string_view text);
 /// [yann.lecun.com/exdb/mnist, "File formats"]
 TrainTest load_mnist(const std::string& directory);
 
+/// The bytes of a file (gzip if its name ends in ".gz"), in sequences of `tokens`.
+TrainTest load_text(const std::string& path, std::int64_t tokens);
+
 /// What "random:N:SHAPE:CLASSES" says after the first colon.
 TrainTest make_random_dataset(std::string_view parameters, std::uint64_t seed);
 

@@ -105,12 +105,15 @@ class HostLoader final : public Loader {
   }
 
   Batch to_device(const std::shared_ptr<Staging>& staging, OpId prepared) {
-    const auto rows = static_cast<std::int64_t>(staging->targets.size());
-    std::vector<std::int64_t> sizes = {rows};
+    std::vector<std::int64_t> sizes = {staging->rows};
     const auto sample = dataset_.sample_shape.sizes();
     sizes.insert(sizes.end(), sample.begin(), sample.end());
-    Batch batch{Tensor::empty(device_, Shape(sizes), options_.dtype, MemoryKind::kInputs, "input"),
-                Tensor::empty(device_, Shape{rows}, DType::kInt64, MemoryKind::kInputs, "targets")};
+    const Shape inputs(sizes);
+    const bool text = dataset_.is_text();
+    const DType dtype = text ? DType::kInt64 : options_.dtype;
+    Batch batch{Tensor::empty(device_, inputs, dtype, MemoryKind::kInputs, "input"),
+                Tensor::empty(device_, text ? inputs : Shape{staging->rows}, DType::kInt64,
+                              MemoryKind::kInputs, "targets")};
     copy_to(batch.inputs, staging, staging->inputs.data(), prepared);
     copy_to(batch.targets, staging, staging->targets.data(), kNoOp);  // after the inputs
 

@@ -16,7 +16,8 @@
 namespace ringside {
 
 struct Staging {
-  std::vector<std::byte> inputs;  ///< rows of samples in the loader's dtype
+  std::int64_t rows = 0;
+  std::vector<std::byte> inputs;  ///< rows of samples in the loader's dtype; of a text int64
   std::vector<std::int64_t> targets;
   std::size_t bytes() const { return inputs.size() + targets.size() * sizeof(std::int64_t); }
 };
@@ -38,8 +39,8 @@ class StagingPool {
   std::shared_ptr<FreeList> free_;  // outlives the pool as long as buffers are out
 };
 
-/// Fills `out` with the samples of `indices`. Throws Error(kInvalidArgument) for an index outside
-/// of the data set.
+/// Fills `out` with the samples of `indices`; `dtype` is that of samples that are no text. Throws
+/// Error(kInvalidArgument) for an index outside of the data set.
 void read_batch(const Dataset& dataset, std::span<const std::int64_t> indices, DType dtype,
                 Staging& out);
 

@@ -2,26 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <string>
 #include <utility>
 
+#include "optim/parameter_optimizer.h"
 #include "ringside/error.h"
 #include "ringside/optim.h"
 
 namespace ringside {
 namespace {
 
-void check_not_negative(std::string_view what, double value) {
-  if (value >= 0 && std::isfinite(value)) return;
-  throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("SGD: {} {}: must be a number that is not negative", what, value));
-}
+constexpr std::array<std::string_view, 1> kStates{"momentum_buffer"};
 
-void check(const std::vector<NamedTensor>& parameters, const SgdOptions& options) {
-  check_not_negative("lr", options.lr);
-  check_not_negative("momentum", options.momentum);
-  check_not_negative("weight_decay", options.weight_decay);
+void check(const SgdOptions& options) {
+  check_not_negative("SGD", "lr", options.lr);
+  check_not_negative("SGD", "momentum", options.momentum);
+  check_not_negative("SGD", "weight_decay", options.weight_decay);
   if (!std::isfinite(options.dampening)) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("SGD: dampening {}: must be finite", options.dampening));
@@ -31,9 +29,6 @@ void check(const std::vector<NamedTensor>& parameters, const SgdOptions& options
                 fmt::format("SGD: Nesterov with momentum {} and dampening {}: it requires a "
                             "momentum and zero dampening",
                             options.momentum, options.dampening));
-  }
-  if (parameters.empty()) {
-    throw Error(ErrorKind::kInvalidArgument, "SGD: there are no parameters to optimise");
   }
 }
 
@@ -46,29 +41,12 @@ double flops_per_element(const SgdOptions& options) {
   return flops;
 }
 
-class Sgd final : public Optimizer {
+class Sgd final : public ParameterOptimizer {
  public:
-  Sgd(std::vector<NamedTensor> parameters, const SgdOptions& options) : options_(options) {
-    check(parameters, options);
-    for (NamedTensor& entry : parameters) slots_.push_back({std::move(entry), {}});
-  }
-
-  void step() override {
-    for (Slot& slot : slots_) {
-      if (const Tensor gradient = slot.parameter.tensor.grad()) update(slot, gradient);
-    }
-  }
-
-  void zero_grad(bool set_to_none) override {
-    for (Slot& slot : slots_) {
-      Tensor gradient = slot.parameter.tensor.grad();
-      if (!gradient) continue;
-      if (set_to_none) {
-        slot.parameter.tensor.set_grad({});
-      } else {
-        fill_in_place(gradient, 0);
-      }
-    }
+  Sgd(std::vector<NamedTensor> parameters, const SgdOptions& options)
+      : ParameterOptimizer("SGD", std::move(parameters), kStates, /*counts_steps=*/false),
+        options_(options) {
+    check(options);
   }
 
   std::string describe() const override {
@@ -81,27 +59,21 @@ class Sgd final : public Optimizer {
   }
 
  private:
-  struct Slot {
-    NamedTensor parameter;
-    Tensor velocity;  // undefined without momentum and before the first step
-  };
+  bool keeps(std::size_t) const override { return options_.momentum != 0; }
 
-  void update(Slot& slot, const Tensor& gradient) {
+  void update(Slot& slot, const Tensor& gradient) override {
     const Tensor& parameter = slot.parameter.tensor;
-    const bool first = !slot.velocity.defined();
-    if (first && options_.momentum != 0) {
-      slot.velocity =
-          Tensor::empty(parameter.device(), parameter.shape(), parameter.dtype(),
-                        MemoryKind::kOptimizerState, slot.parameter.name + ".momentum_buffer");
-    }
-    const DeviceArray velocity = slot.velocity.defined() ? slot.velocity.array() : DeviceArray();
+    Tensor& momentum = slot.state[0];
+    const bool first = !momentum.defined();
+    if (first && options_.momentum != 0) momentum = make_state(slot, 0);
+    const DeviceArray velocity = momentum.defined() ? momentum.array() : DeviceArray();
 
     std::vector<TensorRef> reads = {{slot.parameter.name, &parameter.array()},
                                     {gradient.name(), &gradient.array()}};
     std::vector<TensorRef> writes = {{slot.parameter.name, &parameter.array()}};
     if (!velocity.empty()) {
-      if (!first) reads.push_back({slot.velocity.name(), &velocity});
-      writes.push_back({slot.velocity.name(), &velocity});
+      if (!first) reads.push_back({momentum.name(), &velocity});
+      writes.push_back({momentum.name(), &velocity});
     }
     OpInfo info;
     info.name = "sgd";
@@ -117,7 +89,6 @@ class Sgd final : public Optimizer {
   }
 
   SgdOptions options_;
-  std::vector<Slot> slots_;
 };
 
 }  // namespace
@@ -125,13 +96,6 @@ class Sgd final : public Optimizer {
 std::unique_ptr<Optimizer> make_sgd(std::vector<NamedTensor> parameters,
                                     const SgdOptions& options) {
   return std::make_unique<Sgd>(std::move(parameters), options);
-}
-
-std::unique_ptr<Optimizer> make_optimizer(std::string_view name,
-                                          std::vector<NamedTensor> parameters,
-                                          const SgdOptions& options) {
-  if (name == "sgd") return make_sgd(std::move(parameters), options);
-  throw Error(ErrorKind::kInvalidArgument, fmt::format("optimizer '{}': must be sgd", name));
 }
 
 }  // namespace ringside

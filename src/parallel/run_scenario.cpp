@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "parallel/logits.h"
 #include "parallel/trainer.h"
 #include "ringside/error.h"
 #include "ringside/world.h"
 
 namespace ringside {
 namespace {
+
+constexpr std::int64_t kTokensWithoutContext = 64;  // of a text, for a model that takes none
 
 TrainingPlan make_plan(const Scenario& scenario, const TrainTest& data, Recorder* recorder,
                        const RunObserver& observer, int replicas,
@@ -41,14 +44,31 @@ TrainingPlan make_plan(const Scenario& scenario, const TrainTest& data, Recorder
 }
 
 OptimizerFactory optimizer_factory(const Scenario& scenario) {
-  SgdOptions options;
-  options.lr = scenario.lr;
-  options.momentum = scenario.momentum;
-  options.weight_decay = scenario.weight_decay;
-  options.nesterov = scenario.nesterov;
+  OptimizerOptions options;
+  options.sgd.lr = scenario.lr;
+  options.sgd.momentum = scenario.momentum;
+  options.sgd.weight_decay = scenario.weight_decay;
+  options.sgd.nesterov = scenario.nesterov;
+  options.adam.lr = scenario.lr;
+  options.adam.beta1 = scenario.beta1;
+  options.adam.beta2 = scenario.beta2;
+  options.adam.epsilon = scenario.epsilon;
+  options.adam.weight_decay = scenario.weight_decay;
+  options.clip_grad_norm = scenario.clip_grad_norm;
   return [name = scenario.optimizer, options](std::vector<NamedTensor> parameters) {
     return make_optimizer(name, std::move(parameters), options);
   };
+}
+
+void check_model_fits(const Scenario& scenario, const TrainTest& data) {
+  const bool tokens = token_context(scenario.model).has_value();
+  if (tokens == data.train.is_text()) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("model '{}' and data '{}': {}", scenario.model, scenario.data,
+                          tokens ? "the model takes tokens, which only a text has"
+                                 : "the model has one answer for a sample, a text asks one for "
+                                   "each token"),
+              tokens ? "choose --data text:FILE" : "choose --model gpt");
 }
 
 std::shared_ptr<Module> build_model(const Scenario& scenario, const TrainTest& data,
@@ -59,7 +79,7 @@ std::shared_ptr<Module> build_model(const Scenario& scenario, const TrainTest& d
 }
 
 Tensor training_loss(const Tensor& output, const Tensor& targets) {
-  return cross_entropy(output, targets);
+  return cross_entropy(logit_rows(output), target_rows(targets));
 }
 
 /// single and dp: this thread drives every device.
@@ -150,7 +170,9 @@ RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_optio
                        const RunObserver& observer) {
   const auto started = std::chrono::steady_clock::now();
   scenario.validate();
-  const TrainTest data = load_dataset(scenario.data, scenario.seed);
+  const TrainTest data = load_dataset(
+      scenario.data, scenario.seed, token_context(scenario.model).value_or(kTokensWithoutContext));
+  check_model_fits(scenario, data);
   std::unique_ptr<Recorder> recorder;
   if (trace) recorder = std::make_unique<Recorder>(trace_options);
 
@@ -161,6 +183,7 @@ RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_optio
   world_options.stepwise_collectives = scenario.stepwise;
   world_options.listener = recorder.get();
   const std::unique_ptr<World> world = open_world(scenario.backend, world_options);
+  for (const int rank : world->local_ranks()) world->device(rank).set_random_seed(scenario.seed);
 
   for (Communicator* communicator : world->local_communicators()) {
     communicator->set_defaults({Algorithm::kAutomatic, scenario.direction, scenario.border});

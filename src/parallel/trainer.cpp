@@ -11,6 +11,7 @@
 
 #include "core/fnv1a.h"
 #include "parallel/exchange.h"
+#include "parallel/logits.h"
 #include "parallel/step_scope.h"
 #include "ringside/error.h"
 
@@ -302,12 +303,13 @@ void Trainer::evaluate(EpochReport& report) {
             ? batch.targets
             : Tensor::from_host(output.device(), batch.targets.shape(), DType::kInt64,
                                 host_values(batch.targets), MemoryKind::kInputs, "targets");
-    loss +=
-        host_value(cross_entropy(output.detach(), targets), 0) * static_cast<double>(batch.rows());
-    correct += host_value(count_correct(output, targets), 0);
+    const Tensor logits = logit_rows(output.detach());
+    const Tensor answers = target_rows(targets);
+    loss += host_value(cross_entropy(logits, answers), 0) * static_cast<double>(batch.rows());
+    correct += host_value(count_correct(logits, answers), 0);
   }
   report.test_loss = loss / static_cast<double>(test.size());
-  report.test_accuracy = correct / static_cast<double>(test.size());
+  report.test_accuracy = correct / static_cast<double>(test.size() * test.targets_per_sample());
 }
 
 }  // namespace ringside

@@ -66,6 +66,13 @@ void check_not_negative(const Scenario& scenario, Text name) {
               value < 0 ? "must be 0 or more" : fmt::format("must be at most {}", kMaxNumber));
 }
 
+template <auto member>
+void check_decay(const Scenario& scenario, Text name) {
+  const double value = scenario.*member;
+  if (value >= 0 && value < 1) return;
+  throw_value(name, fmt::format("{}", value), "must be from 0 to below 1");
+}
+
 void check_one_of(Text name, Text value, Text choices) {
   if (is_listed(value, choices)) return;
   throw_value(name, fmt::format("'{}'", value), fmt::format("must be one of {}", choices));
@@ -97,6 +104,7 @@ constexpr Text kPlacement = "Devices and communication";
 constexpr Text kLoading = "Loading data";
 constexpr Text kResults = "Results";
 constexpr Text kStrategies = "single dp ddp";
+constexpr Text kOptimizers = "sgd adam adamw";
 
 constexpr auto kOptions = std::to_array<ScenarioOption>({
     {.name = "strategy",
@@ -121,15 +129,16 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .check = check_devices},
     {.name = "model",
      .value = "MODEL",
-     .help = "mlp:INPUTS,HIDDEN,...,CLASSES (default mlp:64,32,10) or lenet",
+     .help = "mlp:INPUTS,HIDDEN,...,CLASSES (default mlp:64,32,10), lenet, resnet:CHANNELS,... or "
+             "gpt:layers=2,heads=2,width=64,context=64",
      .heading = kWhat,
-     .choices = "mlp:64,32,10 lenet",
+     .choices = "mlp:64,32,10 lenet resnet:8,16 gpt gpt:layers=2,heads=2,width=64,context=64",
      .set = set_text<&Scenario::model>},
     {.name = "data",
      .value = "DATA",
-     .help = "digits (default), mnist:DIR, or random:N:SHAPE:CLASSES",
+     .help = "digits (default), mnist:DIR, random:N:SHAPE:CLASSES, or text:FILE",
      .heading = kWhat,
-     .choices = "digits mnist: random:",
+     .choices = "digits mnist: random: text:",
      .set = set_text<&Scenario::data>},
 
     {.name = "batch-size",
@@ -161,28 +170,30 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
          }},
     {.name = "optimizer",
      .value = "NAME",
-     .help = "sgd (default)",
+     .help = "sgd (default), adam or adamw",
      .heading = kHow,
-     .choices = "sgd",
-     .set = set_text<&Scenario::optimizer>},
+     .choices = kOptimizers,
+     .set = set_text<&Scenario::optimizer>,
+     .check = [](const Scenario& s, Text name) { check_one_of(name, s.optimizer, kOptimizers); }},
     {.name = "lr",
      .form = ValueForm::kNumber,
      .value = "X",
-     .help = "learning rate (default 0.1)",
+     .help = "learning rate (default 0.1; adam and adamw 0.001)",
      .heading = kHow,
      .set = set_number<&Scenario::lr>,
      .check = check_not_negative<&Scenario::lr>},
     {.name = "momentum",
      .form = ValueForm::kNumber,
      .value = "X",
-     .help = "of sgd (default 0)",
+     .help = "of the velocity (default 0)",
      .heading = kHow,
+     .optimizers = "sgd",
      .set = set_number<&Scenario::momentum>,
      .check = check_not_negative<&Scenario::momentum>},
     {.name = "weight-decay",
      .form = ValueForm::kNumber,
      .value = "X",
-     .help = "of sgd (default 0)",
+     .help = "added to the gradients; with adamw it shrinks the weights (default 0; adamw 0.01)",
      .heading = kHow,
      .set = set_number<&Scenario::weight_decay>,
      .check = check_not_negative<&Scenario::weight_decay>},
@@ -190,11 +201,43 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .form = ValueForm::kFlag,
      .help = "Nesterov's momentum",
      .heading = kHow,
+     .optimizers = "sgd",
      .set = set_flag<&Scenario::nesterov>},
+    {.name = "beta1",
+     .form = ValueForm::kNumber,
+     .value = "X",
+     .help = "decay of the mean of the gradients (default 0.9)",
+     .heading = kHow,
+     .optimizers = "adam adamw",
+     .set = set_number<&Scenario::beta1>,
+     .check = check_decay<&Scenario::beta1>},
+    {.name = "beta2",
+     .form = ValueForm::kNumber,
+     .value = "X",
+     .help = "decay of the mean of their squares (default 0.999)",
+     .heading = kHow,
+     .optimizers = "adam adamw",
+     .set = set_number<&Scenario::beta2>,
+     .check = check_decay<&Scenario::beta2>},
+    {.name = "eps",
+     .form = ValueForm::kNumber,
+     .value = "X",
+     .help = "added to the denominator (default 1e-8)",
+     .heading = kHow,
+     .optimizers = "adam adamw",
+     .set = set_number<&Scenario::epsilon>,
+     .check = check_not_negative<&Scenario::epsilon>},
+    {.name = "clip-grad-norm",
+     .form = ValueForm::kNumber,
+     .value = "X",
+     .help = "scale the gradients so that their total norm is at most X (default 0: do not)",
+     .heading = kHow,
+     .set = set_number<&Scenario::clip_grad_norm>,
+     .check = check_not_negative<&Scenario::clip_grad_norm>},
     {.name = "seed",
      .form = ValueForm::kInteger,
      .value = "N",
-     .help = "of initialisation, shuffling and random data (default 0)",
+     .help = "of initialisation, shuffling, dropout and random data (default 0)",
      .heading = kHow,
      .set = [](RunRequest& r, Text name,
                Text text) { r.scenario.seed = parse_unsigned(name, text); }},
@@ -369,11 +412,15 @@ void set_option(RunRequest& request, const ScenarioOption& option, std::string_v
 
 void check_option(const Scenario& scenario, const ScenarioOption& option) {
   if (option.check != nullptr) option.check(scenario, option.name);
-  if (option.strategies.empty() || is_listed(scenario.strategy, option.strategies)) return;
-  throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("{}: has no meaning for strategy {}, only for {}", option.name,
-                          scenario.strategy, option.strategies),
-              fmt::format("leave {} out, or choose another strategy", option.name));
+  const auto check_meaning = [&](Text choices, Text kind, Text chosen) {
+    if (choices.empty() || is_listed(chosen, choices)) return;
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{}: has no meaning for {} {}, only for {}", option.name, kind, chosen,
+                            choices),
+                fmt::format("leave {} out, or choose another {}", option.name, kind));
+  };
+  check_meaning(option.strategies, "strategy", scenario.strategy);
+  check_meaning(option.optimizers, "optimizer", scenario.optimizer);
 }
 
 }  // namespace ringside

@@ -21,6 +21,7 @@ struct ScenarioOption {
   std::string_view heading = {};  ///< the group in help
   /// the only strategies it means something to, separated by blanks; empty = all
   std::string_view strategies = {};
+  std::string_view optimizers = {};  ///< likewise
   std::string_view choices =
       {};  ///< values for completion, separated by blanks; "FILE" and "DIR" too
   /// Sets the value. Throws Error(kInvalidArgument) that begins with the option's name.
@@ -37,8 +38,8 @@ const ScenarioOption* find_scenario_option(std::string_view name);
 void set_option(RunRequest& request, const ScenarioOption& option, std::string_view text);
 
 /// Checks an option that was set, when all are set: its own value, and that it means something to
-/// the strategy. Throws Error(kInvalidArgument) that begins with the option's name:
-/// "bucket-cap-mb: has no meaning for strategy dp, only for ddp".
+/// the strategy and the optimiser. Throws Error(kInvalidArgument) that begins with the option's
+/// name: "bucket-cap-mb: has no meaning for strategy dp, only for ddp".
 void check_option(const Scenario& scenario, const ScenarioOption& option);
 
 }  // namespace ringside

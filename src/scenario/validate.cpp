@@ -82,6 +82,11 @@ bool RunRequest::is_given(std::string_view option) const {
 
 void complete_request(RunRequest& request) {
   Scenario& scenario = request.scenario;
+  // PyTorch's defaults, where they differ from sgd's.
+  if (scenario.optimizer != "sgd" && !request.is_given("lr")) scenario.lr = 1e-3;
+  if (scenario.optimizer == "adamw" && !request.is_given("weight-decay")) {
+    scenario.weight_decay = 0.01;
+  }
   if (scenario.strategy == "single") {
     if (!request.is_given("devices")) scenario.devices = 1;
     if (scenario.devices > 1) {

@@ -288,8 +288,50 @@ TEST(RandomData, FaultsNameTheValue) {
 TEST(Data, UnknownNamesShowTheGrammar) {
   for (const char* spec : {"digit", "", "mnist", "random", "digits:1", "cifar:/x"}) {
     EXPECT_EQ(fault(spec), "data '" + std::string(spec) +
-                               "': must be digits, mnist:DIR or random:N:SHAPE:CLASSES");
+                               "': must be digits, mnist:DIR, random:N:SHAPE:CLASSES or text:FILE");
   }
+}
+
+// ---------------------------------------------------------------- text
+
+class Text : public ::testing::Test {
+ protected:
+  std::string spec() const { return "text:" + folder_.file("a.txt"); }
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(Text, IsCutIntoSequencesAndItsLastTenthTests) {
+  std::string text;
+  for (int i = 0; i < 107; ++i)
+    text.push_back(static_cast<char>(200 + i));  // beyond 127, and wraps
+  folder_.write("a.txt", text);
+  const TrainTest data = load_dataset(spec(), 0, 4);
+  EXPECT_TRUE(data.train.is_text());
+  EXPECT_EQ(data.train.classes, 256);
+  EXPECT_EQ(data.train.sample_shape, Shape{4});
+  EXPECT_EQ(data.train.targets_per_sample(), 4);
+  EXPECT_EQ(data.train.text.size(), 97U);
+  EXPECT_EQ(data.train.size(), 24);  // 96 bytes and the one behind the last
+  EXPECT_EQ(data.test.text.size(), 10U);
+  EXPECT_EQ(data.test.size(), 2);
+  EXPECT_EQ(data.train.text[0], 200);
+  EXPECT_EQ(data.test.text[0], (200 + 97) % 256);
+}
+
+TEST_F(Text, MayBeGzip) {
+  folder_.write_gzip("a.txt.gz", std::string(1000, 'a'));
+  EXPECT_EQ(load_dataset(spec() + ".gz", 0, 8).train.text.size(), 900U);
+}
+
+TEST_F(Text, MustBeThereAndLongEnough) {
+  EXPECT_THAT(fault(spec(), ErrorKind::kInvalidInput), HasSubstr("a.txt"));
+  folder_.write("a.txt", std::string(649, 'a'));
+  EXPECT_EQ(fault(spec(), ErrorKind::kInvalidInput),
+            folder_.file("a.txt") +
+                ": has 649 bytes, and the last tenth must hold a test sequence of 64 bytes and the "
+                "next one: at least 650 bytes are needed");
+  folder_.write("a.txt", std::string(650, 'a'));
+  EXPECT_EQ(load_dataset(spec(), 0).test.size(), 1);
 }
 
 }  // namespace

@@ -237,5 +237,23 @@ TEST(LoaderOnMeta, GivesShapes) {
   EXPECT_FALSE(loader->next(batch));
 }
 
+TEST_F(LoaderTest, ATextGivesTokensAndTheNextOnes) {
+  Dataset text{"text", Shape{3}, 256, {}, {}, {10, 11, 12, 13, 14, 15, 255}};
+  test::InlineDevice device;
+  const auto loader =
+      make_loader(text, {1, 0}, device, {.batch_size = 2, .dtype = DType::kFloat64});
+  Batch batch;
+  ASSERT_TRUE(loader->next(batch));
+  EXPECT_EQ(batch.rows(), 2);
+  EXPECT_EQ(batch.inputs.dtype(), DType::kInt64);
+  EXPECT_EQ(batch.inputs.shape(), (Shape{2, 3}));
+  EXPECT_EQ(batch.targets.shape(), (Shape{2, 3}));
+  EXPECT_THAT(host_values(batch.inputs), ElementsAre(13, 14, 15, 10, 11, 12));
+  EXPECT_THAT(host_values(batch.targets), ElementsAre(14, 15, 255, 11, 12, 13));
+  EXPECT_THAT(test::error_text(ErrorKind::kInvalidArgument,
+                               [&] { make_loader(text, {2}, device, {})->next(batch); }),
+              "loader: sample 2 of text, which has 2");
+}
+
 }  // namespace
 }  // namespace ringside

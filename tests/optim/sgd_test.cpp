@@ -128,12 +128,27 @@ TEST_F(SgdTest, RefusesOptionsThatCannotBe) {
             "SGD: there are no parameters to optimise");
 }
 
-TEST_F(SgdTest, IsFoundByName) {
-  const std::vector<NamedTensor> parameters = {{"p", parameter({1})}};
-  EXPECT_EQ(make_optimizer("sgd", parameters, {0.1, 0.9})->describe(), "SGD(lr=0.1, momentum=0.9)");
-  EXPECT_EQ(test::error_text(ErrorKind::kInvalidArgument,
-                             [&] { make_optimizer("adam", parameters, {}); }),
-            "optimizer 'adam': must be sgd");
+TEST_F(SgdTest, AStateGoesOnWhereItWasTaken) {
+  Tensor p = parameter({1, 2});
+  const auto sgd = make_sgd({{"p", p}}, {1, 0.5});
+  EXPECT_TRUE(sgd->state_dict().empty());
+  p.set_grad(tensor({1, 2}));
+  sgd->step();
+  const std::vector<NamedTensor> state = sgd->state_dict();
+  ASSERT_EQ(state.size(), 1U);
+  EXPECT_EQ(state[0].name, "p.momentum_buffer");
+  Tensor q = parameter(host_values(p));
+  const auto other = make_sgd({{"p", q}}, {1, 0.5});
+  other->load_state_dict(state);
+  q.set_grad(tensor({1, 2}));
+  sgd->step();
+  other->step();
+  EXPECT_EQ(host_values(q), host_values(p));
+  EXPECT_EQ(test::error_text(ErrorKind::kInvalidInput,
+                             [&] {
+                               make_sgd({{"q", q}}, {1, 0.5})->load_state_dict(state);
+                             }),
+            "load_state_dict: unexpected: p.momentum_buffer");
 }
 
 }  // namespace

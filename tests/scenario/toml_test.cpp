@@ -107,8 +107,21 @@ memory = 1048576
   EXPECT_EQ(dp.scenario.chunk_sizes, (std::vector<std::int64_t>{40, 24}));
   EXPECT_EQ(dp.scenario.memory, 1048576u);
 
+  const RunRequest adam = read(R"(
+optimizer = "adamw"
+beta1 = 0.8
+beta2 = 0.9
+eps = 1e-6
+clip-grad-norm = 2
+)");
+  EXPECT_EQ(adam.scenario.optimizer, "adamw");
+  EXPECT_EQ(adam.scenario.beta1, 0.8);
+  EXPECT_EQ(adam.scenario.beta2, 0.9);
+  EXPECT_EQ(adam.scenario.epsilon, 1e-6);
+  EXPECT_EQ(adam.scenario.clip_grad_norm, 2);
+
   for (const ScenarioOption& option : scenario_options()) {
-    EXPECT_TRUE(ddp.is_given(option.name) || dp.is_given(option.name))
+    EXPECT_TRUE(ddp.is_given(option.name) || dp.is_given(option.name) || adam.is_given(option.name))
         << option.name << " is not tried by this test";
   }
 }

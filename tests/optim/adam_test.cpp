@@ -1,0 +1,220 @@
+// Adam, AdamW and gradient clipping against PyTorch's, step by step.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ringside/optim.h"
+#include "support/error_text.h"
+#include "support/inline_device.h"
+#include "support/oracle_file.h"
+
+namespace ringside {
+namespace {
+
+using test::OracleLine;
+using ::testing::ElementsAre;
+
+void expect_near(const Tensor& tensor, const std::vector<double>& expected, bool float32) {
+  const std::vector<double> values = host_values(tensor);
+  ASSERT_EQ(values.size(), expected.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double tolerance =
+        float32 ? 1e-7 + 1e-6 * std::abs(expected[i]) : 1e-13 * (1 + std::abs(expected[i]));
+    EXPECT_NEAR(values[i], expected[i], tolerance) << "element " << i;
+  }
+}
+
+class AdamTest : public ::testing::Test {
+ protected:
+  Tensor tensor(const std::vector<double>& values, DType dtype = DType::kFloat32) {
+    return Tensor::from_host(device_, {static_cast<std::int64_t>(values.size())}, dtype, values,
+                             MemoryKind::kParameters);
+  }
+  Tensor parameter(const std::vector<double>& values, DType dtype = DType::kFloat32) {
+    Tensor result = tensor(values, dtype);
+    result.set_requires_grad(true);
+    return result;
+  }
+  test::InlineDevice device_;
+};
+
+Tensor entry(const std::vector<NamedTensor>& state, const std::string& name) {
+  for (const NamedTensor& candidate : state) {
+    if (candidate.name == name) return candidate.tensor;
+  }
+  ADD_FAILURE() << "no " << name;
+  return {};
+}
+
+TEST_F(AdamTest, DoesWhatPyTorchDoes) {
+  const std::vector<OracleLine> lines = test::oracle_lines("adam.txt");
+  int cases = 0;
+  for (std::size_t at = 0; at < lines.size(); ++cases) {
+    const OracleLine& head = lines[at++];
+    ASSERT_EQ(head[0], "case");
+    const bool float32 = head[2] == "float32";
+    const DType dtype = parse_dtype(head[2]);
+    const std::vector<double> numbers = test::oracle_numbers(head, 3, false);
+    OptimizerOptions options;
+    options.adam = {numbers[0], numbers[1],      numbers[2], numbers[3],
+                    numbers[4], numbers[5] != 0, false};
+    Tensor p = parameter(test::oracle_numbers(lines[at++], 1, true), dtype);
+    const std::unique_ptr<Optimizer> adam = make_optimizer(head[1], {{"p", p}}, options);
+    SCOPED_TRACE(head[2] + " " + adam->describe());
+    int steps = 0;
+    for (; at < lines.size() && lines[at][0] == "gradient"; ++steps) {
+      p.set_grad(tensor(test::oracle_numbers(lines[at++], 1, true), dtype));
+      adam->step();
+      SCOPED_TRACE("step " + std::to_string(steps));
+      expect_near(p, test::oracle_numbers(lines[at++], 1, float32), float32);
+    }
+    EXPECT_EQ(steps, 10);
+    const std::vector<NamedTensor> state = adam->state_dict();
+    std::size_t states = 1;
+    EXPECT_EQ(host_value(entry(state, "p.step"), 0), 10);
+    for (; at < lines.size() && lines[at][0] == "state"; ++at, ++states) {
+      expect_near(entry(state, "p." + lines[at][1]), test::oracle_numbers(lines[at], 2, float32),
+                  float32);
+    }
+    EXPECT_EQ(state.size(), states);
+  }
+  EXPECT_EQ(cases, 14);
+}
+
+// A parameter that gets its first gradient later begins with its own step 1.
+TEST_F(AdamTest, CountsTheStepsOfEachParameter) {
+  Tensor a = parameter({1});
+  Tensor b = parameter({1});
+  const auto adam = make_adam({{"a", a}, {"b", b}}, {.lr = 0.5});
+  a.set_grad(tensor({3}));
+  adam->step();
+  b.set_grad(tensor({-3}));
+  adam->step();
+  EXPECT_EQ(host_value(entry(adam->state_dict(), "a.step"), 0), 2);
+  EXPECT_EQ(host_value(entry(adam->state_dict(), "b.step"), 0), 1);
+  EXPECT_NEAR(host_value(b, 0), 1.5, 1e-6);  // the first step is lr against the gradient's sign
+}
+
+TEST_F(AdamTest, AStateGoesOnWhereItWasTaken) {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    Tensor p = parameter({1, 2}, dtype);
+    const auto adam = make_adam({{"p", p}}, {.lr = 0.1, .amsgrad = true});
+    const auto step = [&](Tensor& to, Optimizer& optimizer, const std::vector<double>& gradient) {
+      to.set_grad(tensor(gradient, dtype));
+      optimizer.step();
+    };
+    step(p, *adam, {1, -2});
+    step(p, *adam, {0.5, 3});
+    Tensor q = parameter(host_values(p), dtype);
+    const auto other = make_adam({{"p", q}}, {.lr = 0.1, .amsgrad = true});
+    other->load_state_dict(adam->state_dict());
+    step(p, *adam, {1, 1});
+    step(q, *other, {1, 1});
+    EXPECT_EQ(host_values(q), host_values(p));
+  }
+}
+
+TEST_F(AdamTest, AWrongStateIsRefusedAndChangesNothing) {
+  Tensor p = parameter({1, 2});
+  const auto adam = make_adam({{"p", p}}, {});
+  p.set_grad(tensor({1, 1}));
+  adam->step();
+  const std::vector<NamedTensor> state = adam->state_dict();
+  const auto text = [&](const std::vector<NamedTensor>& wrong) {
+    return test::error_text(ErrorKind::kInvalidInput, [&] { adam->load_state_dict(wrong); });
+  };
+  EXPECT_EQ(text({state[0], state[1]}), "load_state_dict: p has 2 of the 3 entries that it needs");
+  EXPECT_EQ(text({state[0], {"p.exp_avg", tensor({1})}, state[2]}),
+            "load_state_dict: p.exp_avg is 1, but its parameter is 2");
+  EXPECT_EQ(text({state[0], state[1], state[2], {"p.exp", tensor({1})}}),
+            "load_state_dict: unexpected: p.exp");
+  EXPECT_EQ(host_values(entry(adam->state_dict(), "p.exp_avg")), host_values(state[1].tensor));
+}
+
+TEST_F(AdamTest, IsOneOpPerParameterFromTheSecondStepOn) {
+  Tensor p = parameter({1, 2});
+  const auto adam = make_adam({{"p", p}}, {.decoupled = true});
+  p.set_grad(tensor({1, 1}));
+  adam->step();
+  device_.clear_ops();
+  adam->step();
+  EXPECT_THAT(device_.ops(), ElementsAre("adamw"));
+}
+
+TEST_F(AdamTest, RefusesOptionsThatCannotBe) {
+  const Tensor p = parameter({1});
+  const auto text = [&](const AdamOptions& options) {
+    return test::error_text(ErrorKind::kInvalidArgument, [&] { make_adam({{"p", p}}, options); });
+  };
+  EXPECT_EQ(text({.lr = -1}), "Adam: lr -1: must be a number that is not negative");
+  EXPECT_EQ(text({.beta1 = 1}), "Adam: beta 1: must be from 0 to below 1");
+  EXPECT_EQ(text({.beta2 = -0.5}), "Adam: beta -0.5: must be from 0 to below 1");
+  EXPECT_EQ(text({.epsilon = -1, .decoupled = true}),
+            "AdamW: eps -1: must be a number that is not negative");
+  EXPECT_EQ(test::error_text(ErrorKind::kInvalidArgument,
+                             [&] {
+                               make_optimizer("lion", {{"p", p}}, {});
+                             }),
+            "optimizer 'lion': must be sgd, adam or adamw");
+}
+
+TEST_F(AdamTest, OptimisersAreFoundByName) {
+  const std::vector<NamedTensor> parameters = {{"p", parameter({1})}};
+  OptimizerOptions options;
+  options.sgd = {0.1, 0.9};
+  options.adam.weight_decay = 0.01;
+  EXPECT_EQ(make_optimizer("sgd", parameters, options)->describe(), "SGD(lr=0.1, momentum=0.9)");
+  EXPECT_EQ(make_optimizer("adamw", parameters, options)->describe(),
+            "AdamW(lr=0.001, betas=(0.9, 0.999), eps=1e-08, weight_decay=0.01)");
+  options.clip_grad_norm = 2;
+  EXPECT_EQ(make_optimizer("sgd", parameters, options)->describe(),
+            "SGD(lr=0.1, momentum=0.9), gradients clipped to norm 2");
+}
+
+TEST_F(AdamTest, ClipsAsPyTorchDoes) {
+  const std::vector<OracleLine> lines = test::oracle_lines("clip.txt");
+  int cases = 0;
+  for (std::size_t at = 0; at < lines.size(); ++cases) {
+    const std::vector<double> head = test::oracle_numbers(lines[at++], 1, true);
+    std::vector<NamedTensor> parameters;
+    std::vector<std::vector<double>> clipped;
+    while (at < lines.size() && lines[at][0] == "gradient") {
+      Tensor p = parameter(test::oracle_numbers(lines[at], 1, true));
+      p.set_grad(tensor(test::oracle_numbers(lines[at++], 1, true)));
+      clipped.push_back(test::oracle_numbers(lines[at++], 1, true));
+      parameters.push_back({"p", p});
+    }
+    parameters.push_back({"without", parameter({1})});
+    device_.clear_ops();
+    const Tensor total = clip_grad_norm(parameters, head[0]);
+    EXPECT_THAT(device_.ops(), ElementsAre("clip-grad-norm"));
+    EXPECT_NEAR(host_value(total, 0), head[1], 1e-6 * head[1]);
+    for (std::size_t i = 0; i < clipped.size(); ++i) {
+      expect_near(parameters[i].tensor.grad(), clipped[i], true);
+    }
+  }
+  EXPECT_EQ(cases, 2);
+  EXPECT_FALSE(clip_grad_norm({{"p", parameter({1})}}, 1).defined());
+  EXPECT_EQ(test::error_text(ErrorKind::kInvalidArgument, [&] { clip_grad_norm({}, 0); }),
+            "clip_grad_norm: norm 0: must be above 0");
+}
+
+TEST_F(AdamTest, ClippingComesBeforeTheStep) {
+  Tensor p = parameter({1, 1}, DType::kFloat64);
+  OptimizerOptions options;
+  options.sgd.lr = 1;
+  options.clip_grad_norm = 1;
+  const auto sgd = make_optimizer("sgd", {{"p", p}}, options);
+  p.set_grad(tensor({3, 4}, DType::kFloat64));
+  sgd->step();
+  EXPECT_NEAR(host_values(p)[0], 1 - 0.6, 1e-6);
+  EXPECT_NEAR(host_values(p)[1], 1 - 0.8, 1e-6);
+}
+
+}  // namespace
+}  // namespace ringside
