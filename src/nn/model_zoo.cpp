@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/whole_number.h"
 #include "nn/models.h"
 #include "ringside/error.h"
 #include "ringside/nn.h"
@@ -33,14 +33,12 @@ void check_classes(std::string_view spec, std::int64_t outputs, std::int64_t cla
 }
 
 std::int64_t parse_size(std::string_view spec, std::string_view what, std::string_view text) {
-  std::int64_t size = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-  if (error != std::errc() || end != text.data() + text.size() || size < 1 ||
-      size > kLargestLayer) {
+  const auto size = whole_number<std::int64_t>(text);
+  if (!size || *size < 1 || *size > kLargestLayer) {
     fail_model(spec, fmt::format("{} '{}': must be a whole number from 1 to {}", what, text,
                                  kLargestLayer));
   }
-  return size;
+  return *size;
 }
 
 std::vector<std::int64_t> parse_sizes(std::string_view spec, std::string_view what,
