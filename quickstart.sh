@@ -40,7 +40,7 @@ roles=(
   "toml++: scenario files|libtomlplusplus-dev"
   "Boost.Program_options: the command line|libboost-program-options-dev"
   "zlib: compressed data sets|zlib1g-dev"
-  "oneDNN: CPU matrix product (optional: else any CBLAS, else own loops)|libdnnl-dev"
+  "OpenBLAS: CPU matrix product (optional: else any CBLAS, else own loops)|libopenblas-serial-dev"
   "Graphviz's library: pictures as SVG and PNG (optional: else DOT text)|libgraphviz-dev"
   "a sans-serif font for the pictures (optional)|fonts-liberation"
 )
@@ -125,13 +125,9 @@ is_installed() {
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-# oneDNN is not built for every architecture; there OpenBLAS does its work.
-replace_unavailable() {
-  if [ "$1" = libdnnl-dev ] && ! apt-cache show libdnnl-dev >/dev/null 2>&1; then
-    echo libopenblas-dev
-  else
-    echo "$1"
-  fi
+# OpenBLAS comes in variants; the one without threads suffices, and any that is there serves.
+any_openblas_is_installed() {
+  is_installed libopenblas-pthread-dev || is_installed libopenblas-openmp-dev
 }
 
 install_packages() {
@@ -151,9 +147,9 @@ install_packages() {
   fi
   for role in "$@"; do
     package=${role#*|}
+    if [ "$package" = libopenblas-serial-dev ] && any_openblas_is_installed; then continue; fi
     is_installed "$package" || missing+=("$package")
   done
-  if [ "${missing[*]}" = libdnnl-dev ] && is_installed libopenblas-dev; then missing=(); fi
   if [ ${#missing[@]} -eq 0 ]; then
     step "Packages: all $# are installed"
     return
@@ -178,9 +174,7 @@ install_packages() {
   if ! "${apt[@]}" update >>"$log" 2>&1 </dev/null; then
     echo "      'apt-get update' failed (see $log); going on with the lists that are there"
   fi
-  local wanted=()
-  for package in "${missing[@]}"; do wanted+=("$(replace_unavailable "$package")"); done
-  logged "${apt[@]}" install --no-install-recommends "${wanted[@]}"
+  logged "${apt[@]}" install --no-install-recommends "${missing[@]}"
 }
 
 # --- steps 2 and 3: configure and build --------------------------------------------------------

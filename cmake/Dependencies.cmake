@@ -1,6 +1,6 @@
 # Looks for the libraries. Required ones stop the configuration with the name of the package
 # to install; optional ones set RINGSIDE_HAVE_CUDA, RINGSIDE_HAVE_MPI, RINGSIDE_HAVE_GRAPHVIZ
-# (ON or OFF) and RINGSIDE_BLAS_CHOICE (onednn, cblas or plain), by which a room chooses
+# (ON or OFF) and RINGSIDE_BLAS_CHOICE (openblas, cblas or plain), by which a room chooses
 # between its real source and its stub.
 
 include(CheckLanguage)
@@ -140,20 +140,22 @@ endif()
 add_library(ringside_blas INTERFACE)
 set(RINGSIDE_BLAS_CHOICE plain)
 if(NOT RINGSIDE_SANITIZE)
-  if(RINGSIDE_BLAS MATCHES "^(AUTO|ONEDNN)$")
-    find_path(ONEDNN_INCLUDE_DIR dnnl.h)
-    find_library(ONEDNN_LIBRARY dnnl)
-    mark_as_advanced(ONEDNN_INCLUDE_DIR ONEDNN_LIBRARY)
-    if(ONEDNN_INCLUDE_DIR AND ONEDNN_LIBRARY)
-      set(RINGSIDE_BLAS_CHOICE onednn)
-      target_include_directories(ringside_blas SYSTEM INTERFACE "${ONEDNN_INCLUDE_DIR}")
-      target_link_libraries(ringside_blas INTERFACE "${ONEDNN_LIBRARY}")
+  # CBLAS is part of the BLAS (OpenBLAS) or a library of its own (the reference BLAS).
+  if(RINGSIDE_BLAS MATCHES "^(AUTO|OPENBLAS)$")
+    find_path(OPENBLAS_INCLUDE_DIR openblas_config.h
+      PATH_SUFFIXES openblas openblas-serial openblas-pthread openblas-openmp)
+    find_library(OPENBLAS_LIBRARY openblas
+      PATH_SUFFIXES openblas-serial openblas-pthread openblas-openmp)
+    mark_as_advanced(OPENBLAS_INCLUDE_DIR OPENBLAS_LIBRARY)
+    if(OPENBLAS_INCLUDE_DIR AND OPENBLAS_LIBRARY)
+      set(RINGSIDE_BLAS_CHOICE openblas)
+      target_include_directories(ringside_blas SYSTEM INTERFACE "${OPENBLAS_INCLUDE_DIR}")
+      target_link_libraries(ringside_blas INTERFACE "${OPENBLAS_LIBRARY}")
     endif()
   endif()
   if(RINGSIDE_BLAS_CHOICE STREQUAL "plain" AND RINGSIDE_BLAS MATCHES "^(AUTO|CBLAS)$")
-    # CBLAS is a library of its own (reference BLAS) or part of the BLAS (OpenBLAS).
-    find_path(CBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas)
-    find_library(CBLAS_LIBRARY NAMES openblas cblas blas)
+    find_path(CBLAS_INCLUDE_DIR cblas.h)
+    find_library(CBLAS_LIBRARY NAMES cblas blas)
     mark_as_advanced(CBLAS_INCLUDE_DIR CBLAS_LIBRARY)
     if(CBLAS_INCLUDE_DIR AND CBLAS_LIBRARY)
       set(RINGSIDE_BLAS_CHOICE cblas)
@@ -161,7 +163,7 @@ if(NOT RINGSIDE_SANITIZE)
       target_link_libraries(ringside_blas INTERFACE "${CBLAS_LIBRARY}")
     endif()
   endif()
-  if(RINGSIDE_BLAS MATCHES "^(ONEDNN|CBLAS)$")
+  if(RINGSIDE_BLAS MATCHES "^(OPENBLAS|CBLAS)$")
     string(TOLOWER "${RINGSIDE_BLAS}" wanted)
     if(NOT RINGSIDE_BLAS_CHOICE STREQUAL wanted)
       message(FATAL_ERROR "RINGSIDE_BLAS is ${RINGSIDE_BLAS}, but it was not found")

@@ -37,11 +37,11 @@ Finding processor() {
 }
 
 Finding linear_algebra() {
-  if (build_info::kBlas == "onednn") return found("Linear algebra", "oneDNN (built in)");
+  if (build_info::kBlas == "openblas") return found("Linear algebra", "OpenBLAS (built in)");
   if (build_info::kBlas == "cblas") return found("Linear algebra", "CBLAS (built in)");
   return {"Linear algebra", Health::kMissing, "Ringside's own loops",
           "matrix products, and so training, are slower; results are as good",
-          "apt-get install libdnnl-dev, then configure and build again"};
+          "apt-get install libopenblas-serial-dev, then configure and build again"};
 }
 
 Finding graphviz_library() {

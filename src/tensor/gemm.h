@@ -1,6 +1,6 @@
 // Matrix product on host memory: the one function that a CPU library may provide.
 //
-// gemm_onednn.cpp, gemm_cblas.cpp and gemm_plain.cpp implement it; CMake compiles one of them. All
+// gemm_cblas.cpp and gemm_plain.cpp implement it; CMake compiles one of them. Both
 // run on the calling thread alone, so the order of additions depends on the shapes only: the same
 // product has the same bits on every thread and at every address.
 #pragma once

@@ -1,13 +1,14 @@
-// gemm through any CBLAS.
+// gemm through a CBLAS: OpenBLAS, or whichever there is.
 //
-// A BLAS with threads of its own is the user's to hold to one (OPENBLAS_NUM_THREADS=1): CBLAS has
-// no call for it.
+// A BLAS may have threads of its own, but Ringside's threads are the devices' workers: before the
+// first product the library is told to use the calling thread alone (blas_threads.h).
 #include <cblas.h>
 #include <fmt/format.h>
 
 #include <limits>
 
 #include "ringside/error.h"
+#include "tensor/blas_threads.h"
 #include "tensor/gemm.h"
 
 namespace ringside {
@@ -23,21 +24,28 @@ int as_int(std::int64_t size) {
   if (size > std::numeric_limits<int>::max()) {
     throw Error(ErrorKind::kUnavailable,
                 fmt::format("CBLAS: a matrix with a side of {} is more than it can take", size),
-                "take smaller layers or batches, or build with oneDNN");
+                "take smaller layers or batches, or build with -DRINGSIDE_BLAS=PLAIN");
   }
   return static_cast<int>(size);
+}
+
+void hold_threads_once() {
+  static const bool held = hold_blas_to_calling_thread();
+  static_cast<void>(held);
 }
 
 }  // namespace
 
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
           const MatrixOperand<float>& a, const MatrixOperand<float>& b, float beta, float* c) {
+  hold_threads_once();
   cblas_sgemm(CblasRowMajor, transposition(a), transposition(b), as_int(m), as_int(n), as_int(k),
               alpha, a.data, as_int(a.stride), b.data, as_int(b.stride), beta, c, as_int(n));
 }
 
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
           const MatrixOperand<double>& a, const MatrixOperand<double>& b, double beta, double* c) {
+  hold_threads_once();
   cblas_dgemm(CblasRowMajor, transposition(a), transposition(b), as_int(m), as_int(n), as_int(k),
               alpha, a.data, as_int(a.stride), b.data, as_int(b.stride), beta, c, as_int(n));
 }

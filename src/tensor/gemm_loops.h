@@ -1,5 +1,4 @@
-// The matrix product as plain loops, for where no library serves: float64 beside oneDNN, and both
-// types under the sanitizers.
+// The matrix product as plain loops, for where no library serves, and under the sanitizers.
 //
 // Works on tiles of op(b) that stay in the cache and are packed row by row, so that the innermost
 // loop runs over contiguous memory for either transposition. Each element of c sums its k products

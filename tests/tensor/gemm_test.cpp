@@ -1,11 +1,13 @@
 // The matrix product: against its definition, and the same bits on every thread and at every
 // address.
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <thread>
 #include <tuple>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tensor/gemm.h"
@@ -141,6 +143,20 @@ TEST(Gemm, TheBitsDependOnNeitherThreadNorAddress) {
       }
     }
   }
+}
+
+TEST(Gemm, ThreadsAtOnceGetTheSameBits) {
+  const Product<float> product(64, 96, 80, false, true);
+  const std::vector<float> here = product_at(product, 0);
+  std::array<int, 8> different{};
+  std::vector<std::thread> threads;
+  for (int& count : different) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) count += same_bits(here, product_at(product, 0)) ? 0 : 1;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(different, testing::Each(0));
 }
 
 TEST(Gemm, ALargeProductStartsNoThreads) {
