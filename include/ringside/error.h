@@ -35,7 +35,9 @@ std::string_view to_string(ErrorKind kind);
 class Error : public std::runtime_error {
  public:
   /// `message` states what is wrong with both values ("batch size 0: must be at least 1"); `hint`
-  /// says what to do, in one sentence, and may be empty.
+  /// says what to do, in one sentence, and may be empty. Both may quote anything: control
+  /// characters but newline and tab are kept as "\x1b", and of a line of more than 2000 bytes the
+  /// middle is left out.
   Error(ErrorKind kind, const std::string& message, std::string hint = {});
 
   ErrorKind kind() const { return kind_; }
