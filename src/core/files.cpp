@@ -18,6 +18,8 @@
 namespace ringside {
 namespace {
 
+constexpr std::size_t kEndlessLimit = std::size_t{1} << 28U;  // of pipes and devices
+
 class File {
  public:
   explicit File(int descriptor) : descriptor_(descriptor) {}
@@ -92,9 +94,12 @@ void write_in_place(const std::string& path, std::string_view bytes) {
 
 }  // namespace
 
-std::string read_whole_file(const std::string& path) {
+std::string read_whole_file(const std::string& path, std::size_t limit) {
   const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.open()) throw_cannot("read", path, errno);
+  struct stat status {};
+  const bool may_never_end = ::fstat(file.descriptor(), &status) == 0 && !S_ISREG(status.st_mode);
+  if (limit == 0 && may_never_end) limit = kEndlessLimit;
   std::string bytes;
   constexpr std::size_t kChunk = 1 << 16;
   for (;;) {
@@ -104,6 +109,11 @@ std::string read_whole_file(const std::string& path) {
     bytes.resize(before + static_cast<std::size_t>(got > 0 ? got : 0));
     if (got < 0 && errno != EINTR) throw_cannot("read", path, errno);
     if (got == 0) return bytes;
+    if (limit != 0 && bytes.size() > limit) {
+      throw Error(ErrorKind::kInvalidInput,
+                  fmt::format("cannot read {}: it goes on after {} bytes", path, limit),
+                  "check that this is the file you mean");
+    }
   }
 }
 

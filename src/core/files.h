@@ -4,14 +4,16 @@
 // disk, an interrupt or a crash leaves the old file, or none. Threads: free functions, any thread.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace ringside {
 
-/// The bytes of a file. Throws Error(kInvalidInput) where there is no such file or it is a
-/// directory, Error(kIo) where the system refuses to read it.
-std::string read_whole_file(const std::string& path);
+/// The bytes of a file. Throws Error(kInvalidInput) where there is no such file, it is a directory,
+/// or it is longer than `limit` (0 = none; what is no regular file may never end, so there it is
+/// 256 MiB), Error(kIo) where the system refuses to read it.
+std::string read_whole_file(const std::string& path, std::size_t limit = 0);
 
 /// Replaces or creates the file `path`. Devices and pipes (/dev/full, /dev/stdout) are written in
 /// place. Throws Error(kIo): "cannot write step2.svg: No space left on device".

@@ -91,6 +91,21 @@ TEST_F(FilesTest, AMissingInputIsBadInput) {
   EXPECT_EQ(error_of([&] { read_whole_file(folder_.string()); }).kind(), ErrorKind::kInvalidInput);
 }
 
+TEST_F(FilesTest, ALimitIsKept) {
+  write_whole_file(path("a"), std::string(1000, 'x'));
+  EXPECT_EQ(read_whole_file(path("a"), 1000).size(), 1000u);
+  const Error longer = error_of([&] { read_whole_file(path("a"), 999); });
+  EXPECT_EQ(longer.kind(), ErrorKind::kInvalidInput);
+  EXPECT_EQ(std::string(longer.what()),
+            "cannot read " + path("a") + ": it goes on after 999 bytes");
+}
+
+TEST_F(FilesTest, WhatNeverEndsIsRefused) {
+  const Error endless = error_of([] { read_whole_file("/dev/zero"); });
+  EXPECT_EQ(endless.kind(), ErrorKind::kInvalidInput);
+  EXPECT_STREQ(endless.what(), "cannot read /dev/zero: it goes on after 268435456 bytes");
+}
+
 TEST_F(FilesTest, MakesDirectories) {
   make_directory(path("a/b/c"));
   make_directory(path("a/b/c"));
