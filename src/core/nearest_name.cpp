@@ -29,18 +29,30 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+// Of ASCII letters: the names have no others.
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
+  const std::string small = lower_case(name);
   std::string_view best;
-  std::size_t best_distance = name.size() + 1;
-  for (const std::string_view candidate : candidates) {
-    const std::size_t distance =
-        name.size() >= 3 && candidate.starts_with(name) ? 1 : edit_distance(name, candidate);
+  std::size_t best_distance = small.size() + 1;
+  for (const std::string_view spelling : candidates) {
+    const std::string candidate = lower_case(spelling);
+    const bool begins =
+        small.size() >= 3 && candidate.size() > small.size() && candidate.starts_with(small);
+    const std::size_t distance = begins ? 1 : edit_distance(small, candidate);
     const std::size_t allowed =
-        std::max<std::size_t>(1, std::max(name.size(), candidate.size()) / 3);
+        std::max<std::size_t>(1, std::max(small.size(), candidate.size()) / 3);
     if (distance <= allowed && distance < best_distance && distance < candidate.size()) {
-      best = candidate;
+      best = spelling;
       best_distance = distance;
     }
   }

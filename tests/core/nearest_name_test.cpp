@@ -20,6 +20,15 @@ TEST(NearestName, FindsMisspeltNames) {
 
 TEST(NearestName, ABeginningIsNear) { EXPECT_EQ(nearest_name("bat", kNames), "batch-size"); }
 
+TEST(NearestName, CapitalsCountAsSmallLetters) {
+  EXPECT_EQ(nearest_name("SEED", kNames), "seed");
+  EXPECT_EQ(nearest_name("Lr", kNames), "lr");
+  constexpr std::array<std::string_view, 3> kStrategies{"single", "dp", "ddp"};
+  EXPECT_EQ(nearest_name("DDP", kStrategies), "ddp");
+  constexpr std::array<std::string_view, 1> kParameters{"Head.weight"};
+  EXPECT_EQ(nearest_name("head.weight", kParameters), "Head.weight");
+}
+
 TEST(NearestName, SaysNothingWhereNothingIsNear) {
   EXPECT_EQ(nearest_name("optimizer", kNames), "");
   EXPECT_EQ(nearest_name("", kNames), "");
