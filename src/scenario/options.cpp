@@ -8,7 +8,9 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <vector>
 
+#include "core/nearest_name.h"
 #include "ringside/error.h"
 #include "scenario/values.h"
 
@@ -75,7 +77,13 @@ void check_decay(const Scenario& scenario, Text name) {
 
 void check_one_of(Text name, Text value, Text choices) {
   if (is_listed(value, choices)) return;
-  throw_value(name, fmt::format("'{}'", value), fmt::format("must be one of {}", choices));
+  std::vector<Text> names;
+  for (std::size_t at = 0; at < choices.size(); at += names.back().size() + 1) {
+    names.push_back(choices.substr(at, choices.find(' ', at) - at));
+  }
+  const std::string nearest = nearest_name(value, names);
+  throw_value(name, fmt::format("'{}'", value), fmt::format("must be one of {}", choices),
+              nearest.empty() ? "" : fmt::format("did you mean {}?", nearest));
 }
 
 void check_devices(const Scenario& s, Text name) {
@@ -85,13 +93,20 @@ void check_devices(const Scenario& s, Text name) {
                    : "each has a host thread and a copy of the model of its own");
 }
 
+bool is_digits(Text text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == Text::npos;
+}
+
 // "0-2" or "5".
 void set_trace_steps(RunRequest& r, Text name, Text text) {
   const std::size_t dash = text.find('-');
-  r.first_step = static_cast<int>(parse_integer(name, text.substr(0, dash), 0, kIntMax));
-  r.last_step = dash == Text::npos
-                    ? r.first_step
-                    : static_cast<int>(parse_integer(name, text.substr(dash + 1), 0, kIntMax));
+  const Text first = text.substr(0, dash);
+  const Text last = dash == Text::npos ? first : text.substr(dash + 1);
+  if (!is_digits(first) || !is_digits(last)) {
+    throw_value(name, fmt::format("'{}'", text), "must be a step such as 5, or two such as 0-2");
+  }
+  r.first_step = static_cast<int>(parse_integer(name, first, 0, kIntMax));
+  r.last_step = static_cast<int>(parse_integer(name, last, 0, kIntMax));
   if (r.last_step < r.first_step) {
     throw_value(name, text, "the last step comes before the first",
                 fmt::format("write {}-{}", r.last_step, r.first_step));

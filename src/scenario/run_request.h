@@ -21,14 +21,17 @@ struct RunRequest {
   bool is_given(std::string_view option) const;
 };
 
-/// Adds what a scenario file says. Throws Error(kInvalidInput) with file:line:column; an unknown
-/// key gets the nearest as its hint.
+/// Adds what a scenario file says, which must be a good scenario by itself. Throws
+/// Error(kInvalidInput) with file:line:column, or with the file where several keys do not agree; an
+/// unknown key gets the nearest as its hint. A file has at most 1 MiB.
 void read_scenario_file(const std::string& path, RunRequest& request);
 /// The same from a text; `source_name` stands for the path in messages.
 void read_scenario_text(std::string_view text, const std::string& source_name, RunRequest& request);
 
-/// Completes what depends on other options (strategy single: one device) and validates the whole.
-/// Throws Error(kInvalidArgument).
+/// Completes what depends on other options (strategy single: one device) and validates the
+/// scenario. Throws Error(kInvalidArgument).
+void complete_scenario(RunRequest& request);
+/// The same, and that what is to be recorded has a place. Throws Error(kInvalidArgument).
 void complete_request(RunRequest& request);
 
 }  // namespace ringside

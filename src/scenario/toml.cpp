@@ -14,6 +14,7 @@
 #include "core/nearest_name.h"
 #include "ringside/error.h"
 #include "scenario/events.h"
+#include "scenario/key_depth.h"
 #include "scenario/options.h"
 
 namespace ringside {
@@ -165,10 +166,23 @@ void read_table(const toml::table& table, const std::string& source_name, RunReq
   }
 }
 
+// What keys must agree on has no place of its own but the file.
+void check_together(RunRequest request, const std::string& source_name) {
+  try {
+    complete_scenario(request);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::kInvalidInput, fmt::format("{}: {}", source_name, error.what()),
+                error.hint());
+  }
+}
+
+constexpr std::size_t kLongestFile = std::size_t{1} << 20U;  // thousands of events
+
 }  // namespace
 
 void read_scenario_text(std::string_view text, const std::string& source_name,
                         RunRequest& request) {
+  refuse_deep_keys(text, source_name);
   toml::table table;
   try {
     table = toml::parse(text);
@@ -178,10 +192,11 @@ void read_scenario_text(std::string_view text, const std::string& source_name,
                 "scenario files are TOML: docs/scenario.md has an example");
   }
   read_table(table, source_name, request);
+  check_together(request, source_name);
 }
 
 void read_scenario_file(const std::string& path, RunRequest& request) {
-  read_scenario_text(read_whole_file(path), path, request);
+  read_scenario_text(read_whole_file(path, kLongestFile), path, request);
 }
 
 }  // namespace ringside

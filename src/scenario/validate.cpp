@@ -6,6 +6,7 @@
 #include <numeric>
 #include <string>
 
+#include "core/counted.h"
 #include "ringside/error.h"
 #include "scenario/events.h"
 #include "scenario/options.h"
@@ -19,9 +20,10 @@ namespace {
 
 void check_device(std::string_view name, int device, int devices) {
   if (device >= 0 && device < devices) return;
-  throw_invalid(
-      fmt::format("{} {}: there are {} devices, 0 to {}", name, device, devices, devices - 1),
-      "raise --devices, or name a device that is there");
+  throw_invalid(devices == 1 ? fmt::format("{} {}: there is 1 device, 0", name, device)
+                             : fmt::format("{} {}: there are {} devices, 0 to {}", name, device,
+                                           devices, devices - 1),
+                "raise --devices, or name a device that is there");
 }
 
 void check_device_ids(const Scenario& scenario) {
@@ -45,15 +47,16 @@ void check_chunk_sizes(const Scenario& scenario) {
                                    : scenario.device_ids.size();
   const std::string sizes = fmt::format("{}", fmt::join(scenario.chunk_sizes, ","));
   if (scenario.chunk_sizes.size() > replicas) {
-    throw_invalid(fmt::format("chunk-sizes {}: {} chunks for {} devices", sizes,
-                              scenario.chunk_sizes.size(), replicas),
-                  "give at most one chunk for each device");
+    throw_invalid(
+        fmt::format("chunk-sizes {}: {} for {}", sizes,
+                    counted(scenario.chunk_sizes.size(), "chunk"), counted(replicas, "device")),
+        "give at most one chunk for each device");
   }
   const std::int64_t rows =
       std::accumulate(scenario.chunk_sizes.begin(), scenario.chunk_sizes.end(), std::int64_t{0});
   if (rows != scenario.batch_size) {
-    throw_invalid(fmt::format("chunk-sizes {}: {} rows in all, but batch-size is {}", sizes, rows,
-                              scenario.batch_size),
+    throw_invalid(fmt::format("chunk-sizes {}: {} in all, but batch-size is {}", sizes,
+                              counted(static_cast<std::size_t>(rows), "row"), scenario.batch_size),
                   fmt::format("make them add up, or give --batch-size {}", rows));
   }
 }
@@ -80,7 +83,7 @@ bool RunRequest::is_given(std::string_view option) const {
   return std::find(given.begin(), given.end(), option) != given.end();
 }
 
-void complete_request(RunRequest& request) {
+void complete_scenario(RunRequest& request) {
   Scenario& scenario = request.scenario;
   // PyTorch's defaults, where they differ from sgd's.
   if (scenario.optimizer != "sgd" && !request.is_given("lr")) scenario.lr = 1e-3;
@@ -95,6 +98,10 @@ void complete_request(RunRequest& request) {
     }
   }
   scenario.validate();
+}
+
+void complete_request(RunRequest& request) {
+  complete_scenario(request);
   if (request.is_given("trace-steps") && request.trace.empty() && request.out.empty()) {
     throw_invalid("trace-steps: nothing is recorded without a place for it",
                   "add --trace FILE or --out DIR");

@@ -84,7 +84,10 @@ std::vector<std::int64_t> parse_integers(std::string_view what, std::string_view
     const std::size_t comma = rest.find(',');
     const std::string_view item = rest.substr(0, comma);
     const auto value = whole_number<std::int64_t>(item);
-    if (!value) throw_bad(what, text, "is not a list of whole numbers such as 0,1,2");
+    if (!value) {
+      if (item.find_first_of("0123456789") == 0) parse_integer(what, item);  // which says why
+      throw_bad(what, text, "is not a list of whole numbers such as 0,1,2");
+    }
     values.push_back(*value);
     if (comma == std::string_view::npos) return values;
     rest.remove_prefix(comma + 1);

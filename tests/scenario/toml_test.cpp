@@ -222,6 +222,48 @@ TEST(ScenarioFile, SaysWhereTheFaultIs) {
   EXPECT_TRUE(fault("\xff\xfe").starts_with("s.toml:1:")) << fault("\xff\xfe");
 }
 
+TEST(ScenarioFile, NamesTheFileWhereKeysDoNotAgree) {
+  EXPECT_EQ(
+      fault("strategy = \"dp\"\ndevice-ids = [0, 99]"),
+      "s.toml: device-ids 99: there are 4 devices, 0 to 3 | raise --devices, or name a device "
+      "that is there");
+  EXPECT_EQ(fault("epochs = 1\nsteps = 1"),
+            "s.toml: epochs 1 and steps 1: only one may be given | leave one of --epochs and "
+            "--steps out");
+  EXPECT_EQ(fault("strategy = \"single\"\ndevices = 2"),
+            "s.toml: devices 2: strategy single trains on one | leave --devices out, or choose "
+            "--strategy dp or ddp");
+  EXPECT_EQ(read("strategy = \"single\"").scenario.strategy, "single");
+}
+
+std::string repeated(std::string_view text, int times) {
+  std::string result;
+  for (int i = 0; i < times; ++i) result += text;
+  return result;
+}
+
+TEST(ScenarioFile, DeepKeysAreRefusedAndDoNotOverflowTheStack) {
+  const std::string expected =
+      "s.toml:2: a key of more than 32 parts | scenario files are TOML: docs/scenario.md has an "
+      "example";
+  const std::string deep = repeated("x.", 100'000) + "x";
+  EXPECT_EQ(fault("lr = 1\n" + deep + " = 1"), expected);
+  EXPECT_EQ(fault("lr = 1\n[" + deep + "]"), expected);
+  EXPECT_EQ(fault("lr = 1\nx = {" + deep + " = 1}"), expected);
+  EXPECT_EQ(fault("out = \"\"\"\n\"\"\"\n" + deep + " = 1").substr(0, 9), "s.toml:3:");
+  // Each line has few dots, and all of them lie in one another.
+  const std::string line = "[\n{" + repeated("x.", 31) + "x=";
+  EXPECT_NE(fault("x=" + repeated(line, 100'000)), "no error");
+  EXPECT_NE(fault("x=" + repeated(line, 120) + "1" + repeated("}\n]", 120)), "no error");
+}
+
+TEST(ScenarioFile, DotsInStringsAndCommentsAreNoKeys) {
+  const std::string dots(1000, '.');
+  EXPECT_EQ(read("# " + dots + "\nout = \"a'#\\\"" + dots + "\" # " + dots).out, "a'#\"" + dots);
+  EXPECT_EQ(read("out = '\\" + dots + "'\ntrace = \"\"\"" + dots + "\n" + dots + "\"\"\"").out,
+            "\\" + dots);
+}
+
 TEST(ScenarioFile, AnEmptyFileIsTheDefaultScenario) {
   EXPECT_TRUE(read("").given.empty());
   EXPECT_TRUE(read("# nothing\n").given.empty());

@@ -89,7 +89,7 @@ TEST(Validate, ChecksWhatOptionsMustAgreeOn) {
               s.device_ids = {2};
               s.chunk_sizes = {32, 32};
             }),
-            "chunk-sizes 32,32: 2 chunks for 1 devices");
+            "chunk-sizes 32,32: 2 chunks for 1 device");
   EXPECT_EQ(dp([](Scenario& s) { s.chunk_sizes = {10, 20, 34}; }), "");
 }
 
