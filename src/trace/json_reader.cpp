@@ -59,6 +59,11 @@ struct JsonDocument::Impl {
 JsonDocument::JsonDocument(std::string_view text, std::string_view source_name)
     : impl_(std::make_unique<Impl>()) {
   impl_->source_name = source_name;
+  // The parser takes a NUL for the end, and would not look at what follows.
+  if (const std::size_t at = text.find('\0'); at != std::string_view::npos) {
+    throw Error(ErrorKind::kInvalidInput, fmt::format("{}: byte {} is a NUL", source_name, at + 1),
+                "the file is damaged or no JSON; write it again");
+  }
   try {
     impl_->root = json::parse(text);
   } catch (const json::exception& error) {

@@ -33,6 +33,11 @@ TEST(TraceFaults, SyntaxHasLineAndColumn) {
   EXPECT_EQ(words.find("json.exception"), std::string::npos) << words;
 }
 
+TEST(TraceFaults, NothingIsHiddenBehindANul) {
+  const std::string words = fault("\n", std::string_view("\0garbage\n", 9));
+  EXPECT_EQ(words, "t.json: byte 2 is a NUL");
+}
+
 TEST(TraceFaults, VersionsAndKindsOfFileShowBoth) {
   EXPECT_EQ(fault(R"("version":1)", R"("version":2)"),
             "t.json: version: the file has version 2, this program reads version 1");
