@@ -39,6 +39,24 @@ std::string with_dashes(std::string text) {
             nearest.empty() ? help_hint(command) : fmt::format("did you mean --{}?", nearest));
 }
 
+// A first guess such as "run scenario.toml" or "run ddp" names a value without its option.
+std::string operand_hint(const Command& command, const std::vector<Option>& options,
+                         const std::string& operand) {
+  const auto hint = [&](const Option& option) {
+    return fmt::format("did you mean --{} {}?", option.name, operand);
+  };
+  for (const Option& option : options) {
+    const bool is_choice =
+        option.choices != "FILE" && option.choices != "DIR" &&
+        fmt::format(" {} ", option.choices).find(fmt::format(" {} ", operand)) != std::string::npos;
+    if (!operand.empty() && is_choice) return hint(option);
+  }
+  const auto file = std::find_if(options.begin(), options.end(),
+                                 [](const Option& option) { return option.choices == "FILE"; });
+  if (file != options.end() && operand.find('.') != std::string::npos) return hint(*file);
+  return help_hint(command);
+}
+
 const Option* find_option(const std::vector<Option>& options, std::string_view name) {
   const auto found = std::find_if(options.begin(), options.end(),
                                   [&](const Option& option) { return option.name == name; });
@@ -129,7 +147,7 @@ Arguments parse_arguments(const Command& command, const std::vector<std::string>
   }
   if (command.operands.empty() && !arguments.operands.empty()) {
     throw_use(fmt::format("'{}': {} takes options only", arguments.operands.front(), command.name),
-              help_hint(command));
+              operand_hint(command, options, arguments.operands.front()));
   }
   if (arguments.operands.size() > 1) {
     throw_use(

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/pictures.h"
 #include "cli/terminal.h"
+#include "core/counted.h"
 #include "core/nearest_name.h"
 #include "ringside/error.h"
 #include "scenario/values.h"
@@ -52,8 +53,9 @@ std::vector<std::size_t> counts_of(const Arguments& arguments, int ranks) {
   }
   if (counts.size() != static_cast<std::size_t>(ranks)) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("--counts {}: {} counts for {} ranks", arguments.value("counts"),
-                            counts.size(), ranks),
+                fmt::format("--counts {}: {} for {}", arguments.value("counts"),
+                            counted(counts.size(), "count"),
+                            counted(static_cast<std::size_t>(ranks), "rank")),
                 "give one count per rank");
   }
   return counts;
@@ -107,6 +109,9 @@ ScheduleRequest request_of(const Arguments& arguments) {
   request.direction = parse_direction(arguments.value("direction", "up"));
   request.border = parse_border(arguments.value("border", "even"));
   request.pieces = int_of(arguments, "pieces", "1", 1, 4096);
+  if (request.operation == Operation::kSend && request.ranks == 1) {
+    throw Error(ErrorKind::kInvalidArgument, "--ranks 1: a send needs two", "raise --ranks");
+  }
   if (request.operation == Operation::kSend && request.root == request.peer) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("--peer {}: a rank cannot send to itself", request.peer),

@@ -45,6 +45,17 @@ int step_of(const Arguments& arguments, const Trace& trace, const std::string& p
   return static_cast<int>(parse_integer("--step", arguments.value("step"), 0, kMaxStep));
 }
 
+// What only drawing finds wrong with a trace is told with its file too.
+std::vector<Picture> pictures_of(const Trace& trace, int step, const std::string& path,
+                                 const std::string& phase, const DrawOptions& options) {
+  try {
+    return draw_step(trace, step, phase, options);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kInvalidInput) throw;
+    throw error.with_prefix(fmt::format("{}: ", path));
+  }
+}
+
 int run(const Arguments& arguments, Terminal& terminal) {
   const std::string path = required(arguments, "trace", "FILE");
   const std::string directory = required(arguments, "out", "DIR");
@@ -57,7 +68,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
   const int step = step_of(arguments, trace, path);
   terminal.progress("drawing");
   const std::vector<Picture> pictures =
-      draw_step(trace, step, arguments.value("phase"), draw_options);
+      pictures_of(trace, step, path, arguments.value("phase"), draw_options);
   make_directory(directory);
   const std::vector<std::string> files = save_pictures(pictures, directory, formats, terminal);
   if (terminal.json()) {

@@ -128,11 +128,11 @@ int report(const Error& error, bool json) {
   if (!error.hint().empty()) {
     text += fmt::format("{} {}\n", paint("hint:", Style::kBold, color), error.hint());
   }
+  write_note(text);
   try {
-    write_to(STDERR_FILENO, text);
     if (json) write_to(STDOUT_FILENO, error_document(error, status));
   } catch (const std::exception&) {
-    return kFailed;  // nobody listens any more
+    return status;  // nobody listens any more
   }
   return status;
 }
@@ -158,6 +158,8 @@ Error translate(const std::exception& exception) {
 int run_program(const std::vector<std::string>& words) {
   keep_standard_streams();
   stop_quickly_at_interrupt();
+  ::signal(SIGXFSZ,
+           SIG_IGN);  // a file over the user's limit (ulimit -f) is an error like a full disk
   const bool json = std::any_of(words.begin(), words.end(), [](const std::string& word) {
     return word == "--json" || word == "--json=true";
   });

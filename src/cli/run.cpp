@@ -2,13 +2,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <exception>
 #include <filesystem>
+#include <system_error>
 
 #include "cli/commands.h"
 #include "cli/pictures.h"
 #include "cli/run_report.h"
 #include "cli/terminal.h"
+#include "core/counted.h"
 #include "core/files.h"
 #include "ringside/error.h"
 #include "ringside/trace.h"
@@ -69,6 +72,10 @@ void check_places(const RunRequest& request) {
   }
   if (request.trace.empty()) return;
   std::error_code ignored;
+  if (std::filesystem::is_directory(request.trace, ignored)) {
+    throw Error(ErrorKind::kIo, fmt::format("cannot write {}: Is a directory", request.trace),
+                "name a file in it");
+  }
   const std::filesystem::path folder = std::filesystem::path(request.trace).parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder, ignored)) {
     throw Error(
@@ -76,12 +83,23 @@ void check_places(const RunRequest& request) {
         fmt::format("cannot write {}: there is no directory {}", request.trace, folder.string()),
         "make the directory first");
   }
+  // A file is replaced by a new one, for which its directory counts; a device is written itself.
+  const bool in_place = std::filesystem::exists(request.trace, ignored) &&
+                        !std::filesystem::is_regular_file(request.trace, ignored);
+  const std::string place = in_place ? request.trace : folder.empty() ? "." : folder.string();
+  if (::access(place.c_str(), W_OK) != 0) {
+    throw Error(
+        ErrorKind::kIo,
+        fmt::format("cannot write {}: {}", request.trace, std::generic_category().message(errno)),
+        "choose a place you may write to");
+  }
 }
 
 [[noreturn]] void throw_nothing_recorded(const RunRequest& request, int steps) {
   throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("trace-steps {}-{}: the run has {} steps, 0 to {}: none is recorded",
-                          request.first_step, request.last_step, steps, steps - 1),
+              fmt::format("trace-steps {}-{}: the run has {}, counted from 0: none is recorded",
+                          request.first_step, request.last_step,
+                          counted(static_cast<std::size_t>(steps), "step")),
               "choose steps that the run has");
 }
 

@@ -1,10 +1,12 @@
 // Bodies of terminal.h.
 #include "cli/terminal.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
+#include <exception>
 #include <system_error>
 
 #include "ringside/error.h"
@@ -28,6 +30,12 @@ std::string checked_color_mode(const Arguments& arguments) {
 
 constexpr auto kProgressInterval = std::chrono::milliseconds(80);
 
+// Of the terminal; 0 where it does not say.
+std::size_t columns_of(int descriptor) {
+  winsize size{};
+  return ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 }  // namespace
 
 void write_to(int descriptor, std::string_view text) {
@@ -41,6 +49,26 @@ void write_to(int descriptor, std::string_view text) {
     }
     text.remove_prefix(static_cast<std::size_t>(written));
   }
+}
+
+void write_note(std::string_view text) {
+  try {
+    write_to(STDERR_FILENO, text);
+  } catch (const std::exception&) {  // nobody listens: there is nowhere left to say so
+    return;
+  }
+}
+
+std::string_view fitting(std::string_view text, std::size_t columns) {
+  if (columns == 0) return text;
+  std::size_t width = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const bool continues_character = (byte & 0xC0U) == 0x80;
+    if (!continues_character) width += byte < 0x80 ? 1 : 2;
+    if (width > columns) return text.substr(0, at);
+  }
+  return text;
 }
 
 bool use_color(int descriptor, std::string_view mode) {
@@ -66,14 +94,6 @@ Terminal::Terminal(const Arguments& arguments)
   shows_progress_ = !quiet_ && ::isatty(STDERR_FILENO) == 1 && environment("TERM") != "dumb";
 }
 
-Terminal::~Terminal() {
-  try {
-    clear_progress();
-  } catch (...) {  // standard error is gone: there is nowhere left to say so
-    line_is_dirty_ = false;
-  }
-}
-
 void Terminal::say(std::string_view text) {
   if (json_ || quiet_) return;
   emit(text);
@@ -89,8 +109,8 @@ void Terminal::warn(std::string_view text) {
   if (quiet_) return;
   const std::lock_guard lock(mutex_);
   erase_line();
-  write_to(STDERR_FILENO, fmt::format("ringside: {} {}\n",
-                                      paint("warning:", Style::kWarning, color_errors_), text));
+  write_note(
+      fmt::format("ringside: {} {}\n", paint("warning:", Style::kWarning, color_errors_), text));
 }
 
 void Terminal::progress(std::string_view text) {
@@ -100,7 +120,7 @@ void Terminal::progress(std::string_view text) {
   if (line_is_dirty_ && now - last_progress_ < kProgressInterval) return;
   last_progress_ = now;
   erase_line();
-  write_to(STDERR_FILENO, text);
+  write_note(fitting(text, columns_of(STDERR_FILENO)));
   line_is_dirty_ = true;
 }
 
@@ -112,7 +132,7 @@ void Terminal::clear_progress() {
 void Terminal::erase_line() {
   if (!line_is_dirty_) return;
   line_is_dirty_ = false;
-  write_to(STDERR_FILENO, "\r\x1b[K");
+  write_note("\r\x1b[K");
 }
 
 std::string Terminal::style(std::string_view text, Style style) const {

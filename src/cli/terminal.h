@@ -29,6 +29,14 @@ class OutputClosed : public std::runtime_error {
 /// the system refuses (a full disk).
 void write_to(int descriptor, std::string_view text);
 
+/// The same to standard error, as far as it can be written: what it lacks changes nothing of what
+/// the program does or how it ends.
+void write_note(std::string_view text);
+
+/// The beginning of `text` that one line of `columns` columns can hold, all of it where that is 0.
+/// A character that is not ASCII counts as two columns.
+std::string_view fitting(std::string_view text, std::size_t columns);
+
 /// Whether text on `descriptor` is coloured: `mode` is auto, always or never; auto asks for a
 /// terminal, no NO_COLOR and a TERM that is not dumb.
 bool use_color(int descriptor, std::string_view mode);
@@ -40,7 +48,7 @@ class Terminal {
  public:
   /// From --json, --quiet and --color. Throws Error(kInvalidArgument) for another colour mode.
   explicit Terminal(const Arguments& arguments);
-  ~Terminal();
+  ~Terminal() { clear_progress(); }
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <thread>
 
+#include "core/counted.h"
 #include "core/fnv1a.h"
 #include "parallel/exchange.h"
 #include "parallel/logits.h"
@@ -87,8 +88,8 @@ void Trainer::check_events() const {
     try {
       if (event.kind != ScenarioEvent::Kind::kFewerBatches && event.step >= plan_.total_steps) {
         throw Error(ErrorKind::kInvalidArgument,
-                    fmt::format("step {}: the run has {} steps, counted from 0", event.step,
-                                plan_.total_steps),
+                    fmt::format("step {}: the run has {}, counted from 0", event.step,
+                                counted(static_cast<std::size_t>(plan_.total_steps), "step")),
                     "name an earlier step, or train longer");
       }
       if (!event.parameter.empty()) parameter_named(event.parameter);

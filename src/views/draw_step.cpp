@@ -15,7 +15,7 @@ FlowDiagram diagram_of(const Trace& trace, int step) {
   if (strategy == "dp") return data_parallel_diagram(trace, step);
   if (strategy == "ddp") return ddp_diagram(trace, step);
   throw Error(
-      ErrorKind::kInvalidArgument,
+      ErrorKind::kInvalidInput,
       fmt::format("strategy '{}': pictures of a step are drawn for single, dp and ddp", strategy));
 }
 

@@ -165,6 +165,17 @@ TEST(Run, AFullDiskIsAnError) {
   }
 }
 
+TEST(Run, AFileOverTheUsersLimitIsAnError) {
+  const ScratchDirectory scratch;
+  const std::string command =
+      "ulimit -f 10; exec " RINGSIDE_PROGRAM " run --steps 1 --quiet --trace " + scratch / "t.json";
+  const ProcessResult result = run_process({"/bin/sh", "-c", command}, {});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_EQ(result.errors,
+            "ringside: error: cannot write " + scratch / "t.json" + ": File too large\n");
+  EXPECT_TRUE(scratch.files().empty());
+}
+
 TEST(Run, AClosedPipeEndsItQuietly) {
   ProcessOptions options;
   options.close_output = true;
@@ -227,6 +238,22 @@ TEST(Run, SaysWhatIsWrongWithATrace) {
   EXPECT_EQ(result.status, 2);
   EXPECT_NE(result.errors.find("bad.json"), std::string::npos) << result.errors;
   EXPECT_EQ(scratch.files(), std::vector<std::string>{"bad.json"});
+}
+
+TEST(Run, WhatOnlyDrawingFindsWrongWithATraceIsToldWithItsFile) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch / "t.json";
+  ASSERT_EQ(run_ringside(with(kShortRun, {"--trace", path})).status, 0);
+  std::string text = read_whole_file(path);
+  const std::string strategy = R"("strategy":"ddp")";
+  ASSERT_NE(text.find(strategy), std::string::npos);
+  text.replace(text.find(strategy), strategy.size(), R"("strategy":"\u001b[31mx")");
+  write_whole_file(path, text);
+  const ProcessResult result = run_ringside({"draw", "--trace", path, "--out", scratch / "x"});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_EQ(result.errors, "ringside: error: " + path +
+                               ": strategy '\\x1b[31mx': pictures of a step are drawn for single, "
+                               "dp and ddp\n");
 }
 
 TEST(Run, TrainingThatDivergesIsAnError) {

@@ -35,7 +35,10 @@ const std::vector<BadUse>& bad_uses() {
       {{"run", "--zzz"}, 2, "unknown option --zzz", "'ringside run --help'"},
       {{"run", "--device", "3"}, 2, "unknown option --device", "did you mean --devices?"},
       {{"run", "-x"}, 2, "unknown option -x", ""},
-      {{"run", "digits"}, 2, "'digits': run takes options only", ""},
+      {{"run", "digits"}, 2, "'digits': run takes options only", "did you mean --data digits?"},
+      {{"run", "s.toml"}, 2, "'s.toml': run takes options only", "did you mean --config s.toml?"},
+      {{"run", "dp"}, 2, "'dp': run takes options only", "did you mean --strategy dp?"},
+      {{"draw", "t.json"}, 2, "'t.json': draw takes options only", "did you mean --trace t.json?"},
       {{"run", "--lr"}, 2, "--lr: needs a value", ""},
       {{"run", "--lr", "--seed", "1"}, 2, "--lr: needs a value", ""},
       {{"run", "--lr", "1", "--lr", "2"}, 2, "--lr: given more than once (1 and 2)", ""},
@@ -63,6 +66,12 @@ const std::vector<BadUse>& bad_uses() {
       {{"run", "--dtype", "int32"}, 2, "--dtype 'int32': must be one of float32 float64", ""},
       {{"run", "--dtype", "half"}, 2, "--dtype 'half': must be one of", ""},
       {{"run", "--strategy", "zero"}, 2, "--strategy 'zero': must be one of single dp ddp", ""},
+      {{"run", "--strategy", "DDP"}, 2, "--strategy 'DDP': must be one of", "did you mean ddp?"},
+      {{"run", "--device-ids", "0,99999999999999999999"},
+       2,
+       "--device-ids '99999999999999999999': does not fit",
+       ""},
+      {{"run", "--device-ids", "0,,1"}, 2, "--device-ids '0,,1': is not a list", ""},
       {{"run", "--algorithm", "hypercube"}, 2, "--algorithm 'hypercube': must be one of", ""},
       {{"run", "--epochs", "1", "--steps", "1"},
        2,
@@ -104,10 +113,14 @@ const std::vector<BadUse>& bad_uses() {
        "chunk-sizes 1,2: 3 rows in all",
        ""},
       {{"run", "--trace-steps", "2-1", "--trace", "t"}, 2, "--trace-steps 2-1: the last step", ""},
+      {{"run", "--trace-steps=-1", "--trace", "t"}, 2, "--trace-steps '-1': must be a step", ""},
+      {{"run", "--trace-steps", "1-", "--trace", "t"}, 2, "--trace-steps '1-': must be a step", ""},
       {{"run", "--trace-steps", "0-1"}, 2, "trace-steps: nothing is recorded", "--trace FILE"},
       // files
       {{"run", "--config", "/nowhere/s.toml"}, 2, "cannot read /nowhere/s.toml: No such file", ""},
       {{"run", "--config", "/"}, 2, "cannot read /: Is a directory", ""},
+      {{"run", "--config", "/dev/zero"}, 2, "cannot read /dev/zero: it goes on after", ""},
+      {{"run", "--trace", "/"}, 1, "cannot write /: Is a directory", ""},
       {{"run", "--trace", "/nowhere/t.json"},
        1,
        "cannot write /nowhere/t.json: there is no directory",
@@ -144,6 +157,7 @@ const std::vector<BadUse>& bad_uses() {
        "--count 9999999999999: must be at most",
        ""},
       {{"collective", "send", "--peer", "0"}, 2, "--peer 0: a rank cannot send to itself", ""},
+      {{"collective", "send", "--ranks", "1"}, 2, "--ranks 1: a send needs two", ""},
       {{"collective", "gather", "--count", "1", "--counts", "1,2,3,4"},
        2,
        "--count and --counts: only one may be given",
@@ -191,6 +205,15 @@ TEST(Usage, WithJsonTheErrorIsADocumentToo) {
     EXPECT_TRUE(document["message"].is_string());
     EXPECT_TRUE(document["hint"].is_string());
     EXPECT_TRUE(document["kind"].is_string());
+  }
+}
+
+TEST(Usage, StandardErrorThatCannotBeWrittenChangesNothingElse) {
+  const std::string command = RINGSIDE_PROGRAM " run --nonsense --json ";
+  for (const char* closed : {"2>/dev/full", "2>&-"}) {
+    const ProcessResult result = run_process({"/bin/sh", "-c", command + closed}, {});
+    EXPECT_EQ(result.status, 2) << closed;
+    EXPECT_NE(result.output.find("unknown option --nonsense"), std::string::npos) << closed;
   }
 }
 

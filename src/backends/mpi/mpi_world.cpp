@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "backends/mpi/mpi_communicator.h"
+#include "core/counted.h"
 #include "ringside/error.h"
 #include "sim/comm/engine_options.h"
 #include "tensor/cpu_kernels.h"
@@ -120,7 +121,9 @@ std::unique_ptr<World> open_mpi_world(const WorldOptions& options) {
   if (options.size != 0 && options.size != session.size()) {
     throw Error(
         ErrorKind::kInvalidArgument,
-        fmt::format("{} ranks were asked for, but {} processes run", options.size, session.size()),
+        fmt::format(
+            "{} must run, but there {}", counted(static_cast<std::size_t>(options.size), "rank"),
+            session.size() == 1 ? "is 1 process" : fmt::format("are {} processes", session.size())),
         fmt::format("start it with: mpirun -np {} ringside ...", options.size));
   }
   return std::make_unique<MpiWorld>(session, options);
