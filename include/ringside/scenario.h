@@ -109,7 +109,7 @@ struct RunReport {
   std::vector<EpochReport> epochs;
   std::vector<double> step_losses;  ///< mean over ranks, per step
   int steps = 0;
-  /// 16 hex digits over all final parameters and buffers of rank 0
+  /// 16 hex digits over all final parameters and buffers of rank 0; empty on meta
   std::string checksum;
   std::vector<std::string> rank_checksums;  ///< per rank; DDP's must agree
   std::vector<MemoryAccount> memory;        ///< per device, at the end (with peaks)

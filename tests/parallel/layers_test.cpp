@@ -220,6 +220,19 @@ TEST(LayersUnderStrategies, MetaRecordsWhatSimRecords) {
   }
 }
 
+// Billions of parameters that have no values are not summed up either: this would take a minute.
+TEST(LayersUnderStrategies, MetaTakesAGptThatFitsNoLaptop) {
+  const TextFile text(1500);
+  Scenario scenario = small_gpt("ddp", 4, text);
+  scenario.backend = "meta";
+  scenario.model = "gpt:layers=48,heads=25,width=1600,context=64";
+  scenario.steps = 1;
+  const RunReport report = run_quietly(scenario);
+  // 48 blocks of 12 w^2 + 13 w; embeddings of 256 bytes and 64 places; ln_f; lm_head
+  EXPECT_EQ(report.parameters, 48U * (12 * 1600 * 1600 + 13 * 1600) + 1600U * (256 + 64 + 2 + 256));
+  EXPECT_EQ(report.checksum, "");
+}
+
 TEST(LayersUnderStrategies, EveryComputeOpOfAGptSaysWhatItCosts) {
   const TextFile text(1500);
   Scenario scenario = small_gpt("single", 1, text);
