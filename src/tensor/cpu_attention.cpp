@@ -9,6 +9,8 @@
 
 #include "tensor/cpu_kernel_set.h"
 #include "tensor/gemm.h"
+#include "tensor/lane_sum.h"
+#include "tensor/vector_math.h"
 
 namespace ringside {
 namespace {
@@ -36,12 +38,9 @@ struct Heads {
 template <typename T>
 void softmax_row(T* __restrict row, std::int64_t seen, std::int64_t width) {
   const T largest = *std::max_element(row, row + seen);
-  T sum = 0;
-  for (std::int64_t j = 0; j < seen; ++j) {
-    row[j] = std::exp(row[j] - largest);
-    sum += row[j];
-  }
-  const T inverse = T(1) / sum;
+  for (std::int64_t j = 0; j < seen; ++j) row[j] = vector_exp(row[j] - largest);
+  const double sum = lane_sum(seen, [row](std::int64_t j) -> double { return row[j]; });
+  const T inverse = static_cast<T>(1 / sum);
   for (std::int64_t j = 0; j < seen; ++j) row[j] *= inverse;
   std::fill(row + seen, row + width, T(0));
 }
@@ -50,8 +49,8 @@ void softmax_row(T* __restrict row, std::int64_t seen, std::int64_t width) {
 /// masked key has p = 0 and so gets 0.
 template <typename T>
 void softmax_row_backward(T* __restrict gradient, const T* __restrict p, std::int64_t width) {
-  T dot = 0;
-  for (std::int64_t j = 0; j < width; ++j) dot += gradient[j] * p[j];
+  const T dot = static_cast<T>(
+      lane_sum(width, [gradient, p](std::int64_t j) -> double { return gradient[j] * p[j]; }));
   for (std::int64_t j = 0; j < width; ++j) gradient[j] = p[j] * (gradient[j] - dot);
 }
 

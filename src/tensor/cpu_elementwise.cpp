@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "tensor/cpu_kernel_set.h"
+#include "tensor/vector_math.h"
 
 namespace ringside {
 
@@ -83,11 +84,11 @@ void CpuKernels::tanh_backward(LaunchContext&, const DeviceArray& dx, const Devi
 void CpuKernels::gelu(LaunchContext&, const DeviceArray& y, const DeviceArray& x) {
   visit_floating(y.dtype, [&]<typename T>() {
     constexpr T kInverseRoot2 = T(1) / std::numbers::sqrt2_v<T>;
-    T* out = y.data<T>();
-    const T* in = x.data<T>();
+    T* __restrict out = y.data<T>();
+    const T* __restrict in = x.data<T>();
     const std::size_t count = y.count();
     for (std::size_t i = 0; i < count; ++i) {
-      out[i] = T(0.5) * in[i] * (T(1) + std::erf(in[i] * kInverseRoot2));
+      out[i] = T(0.5) * in[i] * (T(1) + vector_erf(in[i] * kInverseRoot2));
     }
   });
 }
@@ -97,13 +98,13 @@ void CpuKernels::gelu_backward(LaunchContext&, const DeviceArray& dx, const Devi
   visit_floating(dx.dtype, [&]<typename T>() {
     constexpr T kInverseRoot2 = T(1) / std::numbers::sqrt2_v<T>;
     constexpr T kInverseRoot2Pi = std::numbers::inv_sqrtpi_v<T> * kInverseRoot2;
-    T* out = dx.data<T>();
-    const T* gradient = dy.data<T>();
-    const T* in = x.data<T>();
+    T* __restrict out = dx.data<T>();
+    const T* __restrict gradient = dy.data<T>();
+    const T* __restrict in = x.data<T>();
     const std::size_t count = dx.count();
     for (std::size_t i = 0; i < count; ++i) {
-      const T below = T(0.5) * (T(1) + std::erf(in[i] * kInverseRoot2));
-      const T density = kInverseRoot2Pi * std::exp(T(-0.5) * in[i] * in[i]);
+      const T below = T(0.5) * (T(1) + vector_erf(in[i] * kInverseRoot2));
+      const T density = kInverseRoot2Pi * vector_exp(T(-0.5) * in[i] * in[i]);
       out[i] = gradient[i] * (below + in[i] * density);
     }
   });
