@@ -68,7 +68,7 @@ Tensor clip_grad_norm(const std::vector<NamedTensor>& parameters, double max_nor
   }
   if (gradients.empty()) return {};
   const Tensor& first = gradients.front();
-  const Tensor total =
+  Tensor total =
       Tensor::empty(first.device(), Shape{1}, first.dtype(), MemoryKind::kWorkspace, "total-norm");
   std::vector<DeviceArray> arrays;
   std::vector<TensorRef> reads;
