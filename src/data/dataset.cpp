@@ -8,6 +8,15 @@
 #include "ringside/error.h"
 
 namespace ringside {
+namespace {
+
+std::string path_in(std::string_view spec, std::string_view path, std::string_view what) {
+  if (!path.empty()) return std::string(path);
+  throw Error(ErrorKind::kInvalidArgument, fmt::format("data '{}': names no {}", spec, what),
+              fmt::format("put the {} after the colon", what));
+}
+
+}  // namespace
 
 TrainTest load_dataset(std::string_view spec, std::uint64_t seed, std::int64_t tokens) {
   if (spec == "digits") return load_digits();
@@ -15,9 +24,9 @@ TrainTest load_dataset(std::string_view spec, std::uint64_t seed, std::int64_t t
   if (colon != std::string_view::npos) {
     const std::string_view name = spec.substr(0, colon);
     const std::string_view parameters = spec.substr(colon + 1);
-    if (name == "mnist") return load_mnist(std::string(parameters));
+    if (name == "mnist") return load_mnist(path_in(spec, parameters, "directory"));
     if (name == "random") return make_random_dataset(parameters, seed);
-    if (name == "text") return load_text(std::string(parameters), tokens);
+    if (name == "text") return load_text(path_in(spec, parameters, "file"), tokens);
   }
   throw Error(ErrorKind::kInvalidArgument,
               fmt::format("data '{}': must be digits, mnist:DIR, random:N:SHAPE:CLASSES or "

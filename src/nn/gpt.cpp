@@ -8,8 +8,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "nn/models.h"
 #include "ringside/nn.h"
@@ -123,9 +126,16 @@ GptSpec parse_gpt(std::string_view spec) {
   constexpr std::string_view kName = "gpt:";
   if (spec.starts_with(kName)) {
     std::string_view rest = spec.substr(kName.size());
+    std::vector<std::string_view> given;
     for (std::size_t comma = 0; comma != std::string_view::npos;) {
       comma = rest.find(',');
-      set(gpt, spec, rest.substr(0, comma));
+      const std::string_view setting = rest.substr(0, comma);
+      set(gpt, spec, setting);
+      const std::string_view name = setting.substr(0, setting.find('='));
+      if (std::find(given.begin(), given.end(), name) != given.end()) {
+        fail_model(spec, fmt::format("{} is given more than once", name));
+      }
+      given.push_back(name);
       rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
     }
   }

@@ -144,6 +144,8 @@ TEST_F(Mnist, SaysWhichNamesItLookedFor) {
   EXPECT_THAT(text, HasSubstr(folder_.path()));
   EXPECT_EQ(fault("mnist:/nowhere", ErrorKind::kInvalidInput),
             "mnist:/nowhere: there is no such directory");
+  EXPECT_EQ(fault("mnist:", ErrorKind::kInvalidArgument), "data 'mnist:': names no directory");
+  EXPECT_EQ(fault("text:", ErrorKind::kInvalidArgument), "data 'text:': names no file");
 }
 
 TEST_F(Mnist, RefusesWrongMagicNumbers) {

@@ -227,6 +227,8 @@ TEST_F(ModelZoo, AGptRefusesWhatItCannotBe) {
             "or dropout=P");
   EXPECT_EQ(fault("gpt:dropout=1"),
             "model 'gpt:dropout=1': dropout '1': must be a number from 0 to below 1");
+  EXPECT_EQ(fault("gpt:layers=1,heads=2,layers=2"),
+            "model 'gpt:layers=1,heads=2,layers=2': layers is given more than once");
   EXPECT_EQ(fault("gpt:context=32"),
             "model 'gpt:context=32': takes up to 32 tokens, but a sample is 64");
   EXPECT_EQ(fault("gpt:layers=1025"), "model 'gpt:layers=1025': layers 1025: at most 1024");
