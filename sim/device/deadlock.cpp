@@ -14,38 +14,31 @@
 
 namespace ringside::sim {
 
-bool Scheduler::nothing_can_run() const {
-  if (!ready_.empty() || running_ != 0 || holds_ != 0 || stopping_) return false;
-  bool somebody_waits = false;
-  for (const Host* host : hosts_) {
-    if (host->state == Host::State::kEnded) continue;
-    if (host->state == Host::State::kActive || host->target->reached()) {
-      return false;
-    }
-    somebody_waits = somebody_waits || !host->joins;
-  }
-  return somebody_waits;
+// With no other thread active, what hosts say of themselves is not being written.
+bool Scheduler::nothing_can_run(int callers) const {
+  if (active_ != callers || !nothing_ready() || holds_ != 0 || stopping_ || declaring_) return false;
+  return std::any_of(hosts_.begin(), hosts_.end(),
+                     [](const Host* host) { return host->waiting && !host->joins; });
 }
 
-bool Scheduler::declare_deadlock(Lock& lock) {
-  if (declaring_ || !nothing_can_run()) return false;
+bool Scheduler::declare_deadlock(Lock& lock, int callers) {
+  if (!nothing_can_run(callers)) return false;
   declaring_ = true;
   // None of them leaves its wait before this is over, though all may wake.
   std::vector<Host*> waiting;
   for (Host* host : hosts_) {
-    if (host->state == Host::State::kWaiting && !host->joins) waiting.push_back(host);
+    if (host->waiting && !host->joins) waiting.push_back(host);
   }
   const Blockers blockers = find_blockers();
 
   const auto report = std::make_shared<const Error>(describe_deadlock(lock));
-  if (CallDirectory* directory = directory_) {
-    lock.unlock();
-    directory->abort(to_exception(report));
-    lock.lock();
-  }
+  CallDirectory* directory = directory_;
+  lock.unlock();
+  if (directory != nullptr) directory->abort(to_exception(report));
+  unblock(blockers, report);  // those that no communicator knows of
+  lock.lock();
 
   for (Host* host : waiting) host->deadlock = report;
-  unblock(blockers, report);  // those that no communicator knows of
   declaring_ = false;
   declared_.notify_all();
   return true;
@@ -62,7 +55,7 @@ Error Scheduler::describe_deadlock(Lock& lock) {
   for (const auto& device : devices_) ranks[device->rank] = {};
   for (const Host* host : hosts_) {
     if (host->joins) continue;
-    const bool ended = host->state == Host::State::kEnded;
+    const bool ended = host->ended;
     std::string state = !ended         ? "waits for " + host->target->counter->describe()
                         : host->failed ? "failed: " + host->failure_text
                                        : "has finished";
@@ -96,7 +89,8 @@ Error Scheduler::describe_deadlock(Lock& lock) {
                  : "all ranks of a communicator must make the same calls in the same order"};
 }
 
-Scheduler::Blockers Scheduler::find_blockers() const {
+// A stream that has tasks when nobody runs any waits: at a gate or for a mark.
+Scheduler::Blockers Scheduler::find_blockers() {
   Blockers blockers;
   const auto add = [&](const Mark& mark) {
     if (mark.counter->completed_by_hand() && !mark.reached()) {
@@ -104,24 +98,25 @@ Scheduler::Blockers Scheduler::find_blockers() const {
     }
   };
   for (const auto& device : devices_) {
-    for (const StreamQueue& stream : device->streams) {
-      if (stream.state != StreamQueue::State::kBlocked) continue;
-      if (stream.gate) {
-        blockers.gates.push_back(stream.gate);
-      } else {
-        add(std::get<Mark>(stream.tasks.front().body));
+    for (StreamQueue& stream : device->streams) {
+      if (stream.tasks.empty()) continue;
+      const Task& first = stream.tasks.front();
+      if (const Mark* mark = std::get_if<Mark>(&first.body)) {
+        add(*mark);
+      } else if (!stream.open_gate.closed()) {
+        blockers.gates.emplace_back(device, stream, stream.value.load());
       }
     }
   }
   for (const Host* host : hosts_) {
-    if (host->state == Host::State::kWaiting) add(*host->target);
+    if (host->waiting) add(*host->target);
   }
   return blockers;
 }
 
 void Scheduler::unblock(const Blockers& blockers, const Failure& failure) {
-  for (const auto& gate : blockers.gates) open_gate(*gate, failure);
-  for (const auto& latch : blockers.latches) open_latch(*latch, failure);
+  for (const Gate& gate : blockers.gates) gate.complete(to_exception(failure));
+  for (const auto& latch : blockers.latches) complete_latch(*latch, failure);
 }
 
 }  // namespace ringside::sim

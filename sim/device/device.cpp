@@ -39,7 +39,7 @@ void SimStream::enqueue_task(LaunchTask task) {
 
 std::shared_ptr<Event> SimStream::record() {
   return std::make_shared<StreamEvent>(last_op(), this, state_.shared_from_this(),
-                                       scheduler().mark(state_, kind_));
+                                       state_.end_of(kind_));
 }
 
 void SimStream::enqueue_wait(const std::shared_ptr<Event>& event) {
@@ -53,7 +53,7 @@ void SimStream::enqueue_wait(const std::shared_ptr<Event>& event) {
   scheduler().enqueue(queue(), markable->mark());
 }
 
-void SimStream::synchronize() { scheduler().synchronize(state_, scheduler().mark(state_, kind_)); }
+void SimStream::synchronize() { scheduler().synchronize(state_, state_.end_of(kind_)); }
 
 SimDevice::SimDevice(std::shared_ptr<DeviceState> state, std::size_t capacity)
     : state_(std::move(state)),

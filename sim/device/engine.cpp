@@ -35,11 +35,11 @@ class SimLatch : public Latch, public Markable {
 }  // namespace
 
 void Gate::complete(const std::exception_ptr& error) const {
-  if (state_->completed.load()) return;
-  state_->scheduler->complete_gate(*state_, to_failure(error));
+  if (!device_ || !stream_->open_gate.leave(number_)) return;
+  device_->scheduler->complete_gate(*stream_, to_failure(error));
 }
 
-std::exception_ptr Gate::poison() const { return to_exception(state_->poison); }
+std::exception_ptr Gate::poison() const { return to_exception(stream_->open_gate.poison()); }
 
 struct Engine::Impl {
   explicit Impl(const EngineOptions& options) : scheduler(options) {}
@@ -70,7 +70,7 @@ void Engine::enqueue_gate(Stream& stream, std::function<void(Gate)> reached) {
   impl_->scheduler.enqueue(ours->queue(), std::move(reached));
 }
 
-void Engine::post(std::function<void()> task) { impl_->scheduler.post(std::move(task)); }
+void Engine::post(std::function<void()> task, std::size_t core) { impl_->scheduler.post(std::move(task), core); }
 
 std::shared_ptr<Latch> Engine::make_latch() { return std::make_shared<SimLatch>(impl_->scheduler); }
 

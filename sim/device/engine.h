@@ -32,20 +32,27 @@ struct EngineOptions {
   bool launch_blocking = false;  ///< RINGSIDE_LAUNCH_BLOCKING=1: submit waits for its launch
 };
 
-/// A stream's place in a collective. Copyable; complete() counts once, later calls do nothing.
+struct DeviceState;
+struct StreamQueue;
+
+/// A stream's place in a collective. Copyable; complete() counts once, later calls do nothing (nor
+/// does it on a default-constructed gate).
 class Gate {
  public:
-  struct State;
   Gate() = default;
-  explicit Gate(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  /// The `number`-th task of `stream`, which belongs to `device`.
+  Gate(std::shared_ptr<DeviceState> device, StreamQueue& stream, std::uint64_t number)
+      : device_(std::move(device)), stream_(&stream), number_(number) {}
   /// The stream goes on; with an error the stream takes it as its asynchronous error.
   void complete(const std::exception_ptr& error = {}) const;
   /// The asynchronous error that the stream already had when it reached the gate (its data cannot
-  /// be trusted); null if none.
+  /// be trusted); null if none. To be asked before complete().
   std::exception_ptr poison() const;
 
  private:
-  std::shared_ptr<State> state_;
+  std::shared_ptr<DeviceState> device_;
+  StreamQueue* stream_ = nullptr;
+  std::uint64_t number_ = 0;
 };
 
 /// An event that a communicator completes by hand (split, calls that carry no data).
@@ -90,8 +97,9 @@ class Engine {
   /// When all earlier work of `stream` (a stream of this engine) has run, `reached` is called once,
   /// on some thread, with the gate; it must not block. The stream goes on when the gate completes.
   void enqueue_gate(Stream& stream, std::function<void(Gate)> reached);
-  /// Runs `task` on the pool. Counts as runnable; must not block.
-  void post(std::function<void()> task);
+  /// Runs `task` on the pool, on core `core` (counted round) unless another one is idle: tasks that
+  /// work on the same memory should name the same. Counts as runnable; must not block.
+  void post(std::function<void()> task, std::size_t core = 0);
   std::shared_ptr<Latch> make_latch();
   /// While a copy of the result lives, no deadlock is declared: something outside of the engine (an
   /// MPI request, say) is going to complete a gate or a latch.

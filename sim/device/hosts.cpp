@@ -20,132 +20,138 @@ struct EndedHosts : Counter {
   }
 };
 
+/// What the calling thread is: the hosts that it runs as, innermost first. A thread asks for that at
+/// every wait, so it is kept with the thread.
+thread_local Host* innermost_host = nullptr;
+
+class InnermostHost {
+ public:
+  explicit InnermostHost(Host& host) {
+    host.outer = innermost_host;
+    innermost_host = &host;
+  }
+  ~InnermostHost() { innermost_host = innermost_host->outer; }
+  InnermostHost(const InnermostHost&) = delete;
+  InnermostHost& operator=(const InnermostHost&) = delete;
+};
+
 std::string message_of(const std::exception_ptr& error) { return to_failure(error)->what(); }
 
 }  // namespace
 
-Host* Scheduler::find_host() {
-  const auto self = std::this_thread::get_id();
-  const auto found = std::find_if(hosts_.begin(), hosts_.end(),
-                                  [&](const Host* host) { return host->thread == self; });
-  return found == hosts_.end() ? nullptr : *found;
+Host* Scheduler::current_host() {
+  for (Host* host = innermost_host; host != nullptr; host = host->outer) {
+    if (host->scheduler == this) return host;
+  }
+  return nullptr;
+}
+
+void Scheduler::add_host(Host& host) {
+  const Lock lock(parking_);
+  hosts_.push_back(&host);
+  ++active_;
+  crowded_ = hosts_.size() > cores_;
+  if (parked_workers_ > 0) work_.notify_one();  // one of them watches from now on
+}
+
+void Scheduler::remove_host(Host& host) {
+  Lock lock(parking_);
+  hosts_.remove(&host);
+  if (!host.ended) --active_;
+  crowded_ = hosts_.size() > cores_;
+  while (declare_deadlock(lock, 0)) {
+  }
 }
 
 Failure Scheduler::wait(const Mark& mark, bool joins) {
   if (mark.reached()) return nullptr;
-  Lock lock(mutex_);
-  if (Host* host = find_host()) {
-    wait_as(lock, *host, mark, joins);
-    return std::exchange(host->deadlock, nullptr);
-  }
-  Host guest;
-  guest.thread = std::this_thread::get_id();
-  hosts_.push_back(&guest);
-  wait_as(lock, guest, mark, joins);
-  hosts_.remove(&guest);
-  return guest.deadlock;
+  if (Host* host = current_host()) return wait_as(*host, mark, joins);
+  Host guest(*this);
+  add_host(guest);
+  Failure deadlock = wait_as(guest, mark, joins);
+  remove_host(guest);
+  return deadlock;
 }
 
-void Scheduler::wait_as(Lock& lock, Host& host, const Mark& mark, bool joins) {
-  host.state = Host::State::kWaiting;
+Failure Scheduler::wait_as(Host& host, const Mark& mark, bool joins) {
+  const std::size_t core = host.rank < 0 ? 0 : static_cast<std::size_t>(host.rank) % cores_;
   host.target = &mark;
   host.joins = joins;
+  host.waiting = true;
+  Patience patience(crowded_);
   while (!mark.reached()) {
-    if (!joins && run_ready(lock, 1)) continue;
-    if (declare_deadlock(lock)) continue;
-    mark.counter->hosts.push_back(&host);
-    host.wake.wait(lock);
-    std::erase(mark.counter->hosts, &host);
+    if (!joins && run_ready(core, &mark)) {
+      patience = Patience(crowded_);
+    } else if (joins || !patience.again()) {
+      park_host(host);
+    }
   }
-  declared_.wait(lock, [&] { return !declaring_; });
-  host.state = Host::State::kActive;
-  host.target = nullptr;
-}
-
-Failure Scheduler::take_failure(DeviceState& device) {
-  if (!device.pending.load(std::memory_order_relaxed)) return nullptr;
-  device.pending.store(false, std::memory_order_relaxed);
-  device.generation = device.failed_generation + 1;
-  return device.failure;
-}
-
-void Scheduler::surface(DeviceState& device) {
-  if (!device.pending.load(std::memory_order_acquire)) return;
-  Failure failure;
-  {
-    const Lock lock(mutex_);
-    failure = take_failure(device);
-  }
-  if (failure) raise(failure);
+  host.waiting = false;
+  return std::exchange(host.deadlock, nullptr);
 }
 
 void Scheduler::synchronize(DeviceState& device, const Mark& mark) {
   const Failure deadlock = wait(mark);
-  surface(device);
+  if (const Failure failure = device.take_failure()) raise(failure);
   if (deadlock) raise(deadlock);
 }
 
 void Scheduler::synchronize(DeviceState& device) {
   Failure deadlock;
   for (const StreamQueue& stream : device.streams) {
-    if (Failure declared = wait(mark(device, stream.kind))) deadlock = std::move(declared);
+    if (Failure declared = wait(device.end_of(stream.kind))) deadlock = std::move(declared);
   }
-  surface(device);
+  if (const Failure failure = device.take_failure()) raise(failure);
   if (deadlock) raise(deadlock);
 }
 
 void Scheduler::end_host(Host& host, Counter& ended, const std::exception_ptr& error) {
-  Lock lock(mutex_);
-  host.state = Host::State::kEnded;
-  host.thread = {};
+  Lock lock(parking_);
+  host.ended = true;
+  --active_;
   if (error) {
     host.failed = true;
     host.failure_text = message_of(error);
   }
+  lock.unlock();
   grow(ended);
-  while (declare_deadlock(lock)) {
+  lock.lock();
+  while (declare_deadlock(lock, 0)) {
   }
 }
 
 std::exception_ptr Scheduler::settle() {
   for (const auto& device : devices_) {
-    for (const StreamQueue& stream : device->streams) wait(mark(*device, stream.kind));
+    for (const StreamQueue& stream : device->streams) wait(device->end_of(stream.kind));
   }
   std::exception_ptr first;
-  const Lock lock(mutex_);
   for (const auto& device : devices_) {
-    const Failure failure = take_failure(*device);
+    const Failure failure = device->take_failure();
     if (failure && !first) first = to_exception(failure);
   }
   return first;
 }
 
+void Scheduler::run_as(Host& host, const std::function<void(int)>& function) {
+  const InnermostHost scope(host);
+  function(host.rank);
+  {
+    const Lock lock(parking_);
+    host.function_ended = true;
+  }
+  for (const auto& device : devices_) {
+    if (device->rank == host.rank) synchronize(*device);
+  }
+}
+
 void Scheduler::run(const std::vector<int>& ranks, const std::function<void(int)>& function) {
   const auto ended = std::make_shared<EndedHosts>();
-  std::deque<Host> hosts(ranks.size());
+  std::deque<Host> hosts;
+  for (const int rank : ranks) add_host(hosts.emplace_back(*this, rank));
   std::vector<std::exception_ptr> errors(ranks.size());
-  {
-    const Lock lock(mutex_);
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      hosts[i].rank = ranks[i];
-      hosts_.push_back(&hosts[i]);
-    }
-  }
-
   const auto rank_thread = [&](std::size_t i) {
-    {
-      const Lock lock(mutex_);
-      hosts[i].thread = std::this_thread::get_id();
-    }
     try {
-      function(ranks[i]);
-      {
-        const Lock lock(mutex_);
-        hosts[i].function_ended = true;
-      }
-      for (const auto& device : devices_) {
-        if (device->rank == ranks[i]) synchronize(*device);
-      }
+      run_as(hosts[i], function);
     } catch (...) {
       errors[i] = std::current_exception();
     }
@@ -166,54 +172,42 @@ void Scheduler::run(const std::vector<int>& ranks, const std::function<void(int)
   for (std::thread& thread : threads) thread.join();
 
   const std::exception_ptr unsurfaced = settle();
-  {
-    const Lock lock(mutex_);
-    for (Host& host : hosts) hosts_.remove(&host);
-  }
+  for (Host& host : hosts) remove_host(host);
   rethrow_first_cause(ranks, errors);
   if (unsurfaced) std::rethrow_exception(unsurfaced);
 }
 
 void Scheduler::drive(const std::function<void()>& function) {
-  Host host;
-  host.thread = std::this_thread::get_id();
-  {
-    const Lock lock(mutex_);
-    if (find_host() != nullptr) {
-      host.thread = {};  // already counted: a drive inside a drive or a run
-    } else {
-      hosts_.push_back(&host);
-    }
+  if (current_host() != nullptr) {
+    function();  // already counted: a drive inside a drive or a run
+    return;
   }
-  const auto leave = [&] {
-    Lock lock(mutex_);
-    hosts_.remove(&host);
-    while (declare_deadlock(lock)) {
-    }
-  };
+  Host host(*this);
+  add_host(host);
+  const InnermostHost scope(host);
   try {
     function();
   } catch (...) {
-    leave();
+    remove_host(host);
     throw;
   }
-  leave();
+  remove_host(host);
 }
 
 void Scheduler::set_call_directory(CallDirectory* directory) {
-  const Lock lock(mutex_);
+  const Lock lock(parking_);
   directory_ = directory;
 }
 
 void Scheduler::begin_hold() {
-  const Lock lock(mutex_);
+  const Lock lock(parking_);
   ++holds_;
 }
 
 void Scheduler::end_hold() {
-  Lock lock(mutex_);
+  Lock lock(parking_);
   --holds_;
-  while (declare_deadlock(lock)) {
+  while (declare_deadlock(lock, 0)) {
   }
 }
 

@@ -1,17 +1,16 @@
-// Running tasks: the ready queue, the workers, and what each kind of task does.
+// Running tasks: the ready queues, and what each kind of task does.
 #include "sim/device/scheduler.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
 #include <utility>
 
 namespace ringside::sim {
 namespace {
 
-/// A worker turns to another stream after this many tasks, so that none has to wait for a long
+/// A thread turns to another stream after this many tasks, so that none has to wait for a long
 /// queue.
 constexpr int kTasksPerTurn = 8;
 
@@ -50,36 +49,40 @@ std::uint64_t split_mix(std::uint64_t x) {
 
 }  // namespace
 
-std::string StreamQueue::describe() const {
-  return fmt::format("the {} stream of device {}", to_string(kind), device->name);
-}
-
-Failure StreamQueue::failure_at(std::uint64_t target, std::int64_t generation) const {
-  return device->failed_generation == generation && target > failed_from ? device->failure
-                                                                         : nullptr;
-}
-
-Mark DeviceState::end_of(StreamKind kind) {
-  StreamQueue& queue = stream(kind);
-  return {std::shared_ptr<Counter>(shared_from_this(), &queue), queue.enqueued, generation};
-}
-
 Scheduler::Scheduler(const EngineOptions& options)
-    : options_(options), most_workers_(worker_count(options.workers)) {}
+    : options_(options),
+      cores_(worker_count(options.workers)),
+      spare_workers_(static_cast<int>(cores_)) {
+  for (std::size_t core = 0; core < cores_; ++core) {
+    ready_.push_back(std::make_unique<ReadyQueue<Ready>>());
+  }
+}
 
+// What waits for a call that will never come is let go, again and again until all has run dry.
 Scheduler::~Scheduler() {
-  {
-    const Lock lock(mutex_);
-    stopping_ = true;
-    unblock(find_blockers(), closed_world());
-  }
-  for (const auto& device : devices_) {
-    for (const StreamQueue& stream : device->streams) wait(mark(*device, stream.kind));
-  }
-  {
-    Lock lock(mutex_);
-    while (run_ready(lock, kTasksPerTurn)) {
+  stopping_ = true;
+  const auto dry = [&] {
+    return std::all_of(devices_.begin(), devices_.end(), [](const auto& device) {
+      return std::all_of(device->streams.begin(), device->streams.end(), [](const auto& stream) {
+        return stream.value.load() == stream.tasks.pushed();
+      });
+    });
+  };
+  for (;;) {
+    if (run_ready(0, nullptr)) continue;
+    Lock lock(parking_);
+    if (active_ != 0 || !nothing_ready()) {
+      lock.unlock();
+      std::this_thread::yield();
+      continue;
     }
+    if (dry()) break;
+    const Blockers blockers = find_blockers();
+    lock.unlock();
+    unblock(blockers, closed_world());
+  }
+  {
+    const Lock lock(parking_);
     work_.notify_all();
   }
   for (std::thread& worker : workers_) worker.join();
@@ -95,244 +98,174 @@ std::shared_ptr<DeviceState> Scheduler::add_device(int rank, std::string name, K
     device->streams[i].device = device.get();
     device->streams[i].kind = static_cast<StreamKind>(i);
   }
-  const Lock lock(mutex_);
+  const Lock lock(parking_);
   devices_.push_back(device);
   return device;
 }
 
 void Scheduler::enqueue(StreamQueue& stream, std::variant<LaunchTask, Mark, ReachedCallback> body) {
-  const Lock lock(mutex_);
-  stream.tasks.push_back({stream.device->generation, std::move(body)});
-  ++stream.enqueued;
-  if (stream.state == StreamQueue::State::kIdle) make_ready(stream);
+  stream.tasks.push(
+      {stream.device->generation.load(std::memory_order_relaxed), std::move(body)});
+  if (!stream.claimed.exchange(true)) make_ready(stream);
 }
 
-Mark Scheduler::mark(DeviceState& device, StreamKind kind) {
-  const Lock lock(mutex_);
-  return device.end_of(kind);
+void Scheduler::post(std::function<void()> task, std::size_t core) {
+  push({nullptr, new std::function<void()>(std::move(task))}, core % cores_);
 }
 
-void Scheduler::post(std::function<void()> task) {
-  const Lock lock(mutex_);
-  ready_.push_back({nullptr, std::move(task)});
+std::size_t Scheduler::home_of(const StreamQueue& stream) const {
+  return static_cast<std::size_t>(stream.device->rank) % cores_;
+}
+
+void Scheduler::make_ready(StreamQueue& stream) { push({&stream, nullptr}, home_of(stream)); }
+
+void Scheduler::push(Ready item, std::size_t core) {
+  ready_[core]->push(item);
   need_worker();
 }
 
-void Scheduler::complete_gate(Gate::State& gate, const Failure& failure) {
-  const Lock lock(mutex_);
-  open_gate(gate, failure);
+bool Scheduler::nothing_ready() const {
+  return std::all_of(ready_.begin(), ready_.end(), [](const auto& queue) { return queue->empty(); });
 }
 
-void Scheduler::complete_latch(LatchCounter& latch, const Failure& failure) {
-  const Lock lock(mutex_);
-  open_latch(latch, failure);
-}
-
-void Scheduler::make_ready(StreamQueue& stream) {
-  stream.state = StreamQueue::State::kReady;
-  ready_.push_back({&stream, {}});
-  need_worker();
-}
-
-void Scheduler::need_worker() {
-  if (idle_workers_ > 0) {
-    work_.notify_one();
-  } else if (workers_.size() < most_workers_ && !stopping_) {
-    try {
-      workers_.emplace_back([this] { work(); });
-    } catch (const std::system_error& error) {
-      if (!workers_.empty()) return;  // slower, but it goes on
-      throw Error(ErrorKind::kUnavailable,
-                  fmt::format("cannot start a worker thread: {}", error.what()),
-                  "raise the limit on threads (ulimit -u)");
+bool Scheduler::run_ready(std::size_t core, const Mark* until) {
+  for (std::size_t i = 0; i < cores_; ++i) {
+    const auto item = ready_[(core + i) % cores_]->pop();
+    if (!item) continue;
+    if (item->stream != nullptr) {
+      run_stream(*item->stream, until);
+    } else {
+      run_posted(std::unique_ptr<std::function<void()>>(item->posted));
     }
+    return true;
   }
+  return false;
 }
 
-void Scheduler::work() {
-  Lock lock(mutex_);
-  for (;;) {
-    if (run_ready(lock, kTasksPerTurn)) continue;
-    if (declare_deadlock(lock)) continue;
-    if (stopping_) return;
-    ++idle_workers_;
-    work_.wait(lock);
-    --idle_workers_;
-  }
-}
-
-bool Scheduler::run_ready(Lock& lock, int tasks) {
-  if (ready_.empty()) return false;
-  Ready first = std::move(ready_.front());
-  ready_.pop_front();
-  ++running_;
-  if (first.stream != nullptr) {
-    run_stream(lock, *first.stream, tasks);
-  } else {
-    run_posted(lock, std::move(first.posted));
-  }
-  --running_;
-  return true;
-}
-
-void Scheduler::run_stream(Lock& lock, StreamQueue& stream, int tasks) {
-  stream.state = StreamQueue::State::kRunning;
-  for (; !stream.tasks.empty(); --tasks) {
-    if (tasks == 0) {
+void Scheduler::run_stream(StreamQueue& stream, const Mark* until) {
+  for (int tasks = 0;; ++tasks) {
+    if (stream.tasks.empty()) {
+      if (release(stream)) return;
+      continue;
+    }
+    if (tasks == kTasksPerTurn || (tasks > 0 && until != nullptr && until->reached())) {
       make_ready(stream);
       return;
     }
-    auto& body = stream.tasks.front().body;
+    const auto& body = stream.tasks.front().body;
     if (std::holds_alternative<LaunchTask>(body)) {
-      run_launch(lock, stream);
+      run_launch(stream);
     } else if (std::holds_alternative<Mark>(body)) {
       if (!pass_mark(stream)) return;
       finish_first(stream);
     } else {
-      reach_gate(lock, stream);
+      reach_gate(stream);
       return;
     }
   }
-  stream.state = StreamQueue::State::kIdle;
 }
 
-void Scheduler::run_launch(Lock& lock, StreamQueue& stream) {
+void Scheduler::run_launch(StreamQueue& stream) {
   DeviceState& device = *stream.device;
   const std::int64_t generation = stream.tasks.front().generation;
-  const bool skip = generation <= device.failed_generation;
-  const std::uint64_t index = stream.value.load(std::memory_order_relaxed);
-  LaunchTask task = std::move(std::get<LaunchTask>(stream.tasks.front().body));
-  Failure failure;
-
-  lock.unlock();
-  delay(stream, index);
-  if (!skip) {
+  auto& task = std::get<LaunchTask>(stream.tasks.front().body);
+  delay(stream);
+  if (generation > device.failed_generation.load(std::memory_order_acquire)) {
     try {
       LaunchContext context{*device.kernels};
       task.launch(context);
     } catch (...) {
-      failure = describe_failure(device, task, options_.launch_blocking, std::current_exception());
+      device.fail(generation, describe_failure(device, task, options_.launch_blocking,
+                                               std::current_exception()));
     }
   }
-  task.launch = nullptr;  // what it kept alive is released before anyone learns that it is done
-  lock.lock();
-
-  if (failure) fail(stream, generation, failure);
   finish_first(stream);
 }
 
-void Scheduler::run_posted(Lock& lock, std::function<void()> posted) {
-  Failure failure;
-  lock.unlock();
+void Scheduler::run_posted(std::unique_ptr<std::function<void()>> posted) {
   try {
-    posted();
+    (*posted)();
   } catch (...) {
-    failure = to_failure(std::current_exception());
+    const Failure failure = to_failure(std::current_exception());
+    for (const auto& device : devices_) device->fail(device->generation, failure);
   }
-  posted = nullptr;
-  lock.lock();
-  if (!failure) return;
-  for (const auto& device : devices_) fail(device->streams[0], device->generation, failure);
 }
 
 bool Scheduler::pass_mark(StreamQueue& stream) {
   const Task& task = stream.tasks.front();
   const Mark& mark = std::get<Mark>(task.body);
-  if (!mark.reached() && stopping_ && mark.counter->completed_by_hand()) {
-    fail(stream, task.generation, closed_world());
-    return true;
-  }
   if (!mark.reached()) {
-    stream.state = StreamQueue::State::kBlocked;
-    mark.counter->streams.push_back({mark.target, &stream});
-    return false;
+    Counter& counter = *mark.counter;
+    const std::lock_guard lock(counter.mutex);
+    counter.awaited_by_streams.store(true, std::memory_order_seq_cst);
+    if (!mark.reached()) {
+      counter.streams.push_back({mark.target, &stream});
+      return false;
+    }
   }
-  if (const Failure failure = mark.failure()) fail(stream, task.generation, failure);
+  if (const Failure failure = mark.failure()) stream.device->fail(task.generation, failure);
   return true;
 }
 
-void Scheduler::reach_gate(Lock& lock, StreamQueue& stream) {
-  const DeviceState& device = *stream.device;
-  auto gate = std::make_shared<Gate::State>();
-  gate->scheduler = this;
-  gate->stream = &stream;
-  if (stream.tasks.front().generation <= device.failed_generation) gate->poison = device.failure;
-  ReachedCallback reached = std::move(std::get<ReachedCallback>(stream.tasks.front().body));
-  stream.gate = gate;
-  stream.state = StreamQueue::State::kBlocked;
-  if (stopping_) {
-    open_gate(*gate, closed_world());
-    return;
-  }
-
-  const std::uint64_t index = stream.value.load(std::memory_order_relaxed);
-  lock.unlock();
-  delay(stream, index);
+void Scheduler::reach_gate(StreamQueue& stream) {
+  DeviceState& device = *stream.device;
+  Task& task = stream.tasks.front();
+  // The gate opens during the call, if not before it returns: the stream is then another thread's.
+  const ReachedCallback reached = std::move(std::get<ReachedCallback>(task.body));
+  delay(stream);
+  const std::uint64_t number = stream.value.load(std::memory_order_relaxed);
+  const Gate gate(device.shared_from_this(), stream, number);
+  stream.open_gate.enter(number, device.failure_of(task.generation));
   try {
-    reached(Gate(gate));
+    if (stopping_) raise(closed_world());
+    reached(gate);
   } catch (...) {
-    Gate(gate).complete(std::current_exception());
+    gate.complete(std::current_exception());
   }
-  reached = nullptr;
-  lock.lock();
 }
 
-void Scheduler::open_gate(Gate::State& gate, const Failure& failure) {
-  if (gate.completed.exchange(true)) return;
-  StreamQueue& stream = *gate.stream;
-  stream.gate.reset();
-  if (failure) fail(stream, stream.tasks.front().generation, failure);
+void Scheduler::complete_gate(StreamQueue& stream, const Failure& failure) {
+  if (failure) stream.device->fail(stream.tasks.front().generation, failure);
   finish_first(stream);
-  resume(stream);
+  if (stream.tasks.empty() && release(stream)) return;
+  make_ready(stream);
 }
 
-void Scheduler::open_latch(LatchCounter& latch, const Failure& failure) {
-  if (latch.value.load(std::memory_order_relaxed) != 0) return;
+void Scheduler::complete_latch(LatchCounter& latch, const Failure& failure) {
+  if (latch.completed.exchange(true)) return;
   latch.failure = failure;
   grow(latch);
 }
 
+bool Scheduler::release(StreamQueue& stream) {
+  const std::uint64_t done = stream.tasks.popped();
+  stream.claimed.store(false, std::memory_order_seq_cst);
+  // Was something pushed meanwhile, by a thread that still saw the stream claimed?
+  return stream.tasks.pushed() == done || stream.claimed.exchange(true);
+}
+
 void Scheduler::finish_first(StreamQueue& stream) {
-  stream.tasks.pop_front();
+  stream.tasks.pop();  // what it kept alive is released before anyone learns that it is done
   grow(stream);
 }
 
-void Scheduler::resume(StreamQueue& stream) {
-  if (stream.tasks.empty()) {
-    stream.state = StreamQueue::State::kIdle;
-  } else {
-    make_ready(stream);
-  }
-}
-
 void Scheduler::grow(Counter& counter) {
-  const std::uint64_t value = counter.value.load(std::memory_order_relaxed) + 1;
-  counter.value.store(value, std::memory_order_release);
-  std::erase_if(counter.streams, [&](const Counter::WaitingStream& waiting) {
-    if (waiting.target > value) return false;
-    make_ready(*waiting.stream);
-    return true;
-  });
-  std::erase_if(counter.hosts, [&](Host* host) {
-    if (!host->target->reached()) return false;
-    host->wake.notify_one();
-    return true;
-  });
-}
-
-void Scheduler::fail(StreamQueue& stream, std::int64_t generation, const Failure& failure) {
-  DeviceState& device = *stream.device;
-  if (generation <= device.failed_generation) return;
-  device.failed_generation = generation;
-  device.failure = failure;
-  device.pending.store(true, std::memory_order_release);
-  for (StreamQueue& other : device.streams) {
-    other.failed_from = other.value.load(std::memory_order_relaxed);
+  const std::uint64_t value = counter.value.fetch_add(1, std::memory_order_seq_cst) + 1;
+  if (counter.awaited_by_streams.load(std::memory_order_seq_cst)) {
+    const std::lock_guard lock(counter.mutex);
+    std::erase_if(counter.streams, [&](const Counter::WaitingStream& waiting) {
+      if (waiting.target > value) return false;
+      make_ready(*waiting.stream);
+      return true;
+    });
+    counter.awaited_by_streams.store(!counter.streams.empty(), std::memory_order_seq_cst);
   }
+  if (counter.awaited_by_hosts.load(std::memory_order_seq_cst)) wake_hosts(counter);
 }
 
-void Scheduler::delay(const StreamQueue& stream, std::uint64_t index) const {
+void Scheduler::delay(const StreamQueue& stream) const {
   if (options_.random_delay_us <= 0) return;
+  const std::uint64_t index = stream.value.load(std::memory_order_relaxed);
   const auto place =
       static_cast<std::uint64_t>(stream.device->rank) * 3 + static_cast<std::uint64_t>(stream.kind);
   const std::uint64_t number = split_mix(options_.delay_seed ^ split_mix(place) ^ (index << 20U));

@@ -1,0 +1,145 @@
+// Threads that find nothing to do: how long they look on, how they sleep, and how they are woken.
+//
+// A wake-up costs tens of microseconds, a look into the ready queues a few nanoseconds. So an idle
+// thread looks on first: busily, if every thread may have a core of its own, then leaving the core
+// to others between two looks.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <thread>
+
+#include "ringside/error.h"
+#include "sim/device/scheduler.h"
+
+namespace ringside::sim {
+
+bool Scheduler::Patience::again() {
+  ++looks_;
+  if (looks_ <= busy_looks_) return true;
+  if (looks_ > busy_looks_ + kYields) return false;
+  std::this_thread::yield();
+  return true;
+}
+
+// With as many active threads as cores, what is ready is soon looked for; and if all of them keep to
+// other things, the worker that watches will see it.
+bool Scheduler::enough_workers() const {
+  return spare_workers_.load(std::memory_order_seq_cst) == 0 ||
+         (active_.load(std::memory_order_seq_cst) >= static_cast<int>(cores_) &&
+          attended_.load(std::memory_order_seq_cst));
+}
+
+void Scheduler::need_worker() {
+  if (enough_workers()) return;
+  const Lock lock(parking_);
+  if (enough_workers()) return;
+  if (parked_workers_ > 0) {
+    --parked_workers_;
+    ++wakes_;
+    work_.notify_one();
+  } else if (workers_.size() < cores_ && !stopping_) {
+    start_worker();
+  } else {
+    return;
+  }
+  --spare_workers_;
+  ++active_;
+  attended_ = true;
+}
+
+void Scheduler::start_worker() {
+  const std::size_t core = workers_.size();
+  try {
+    workers_.emplace_back([this, core] { work(core); });
+  } catch (const std::system_error& error) {
+    throw Error(ErrorKind::kUnavailable,
+                fmt::format("cannot start a worker thread: {}", error.what()),
+                "raise the limit on threads (ulimit -u)");
+  }
+}
+
+void Scheduler::work(std::size_t core) {
+  Patience patience(crowded_);
+  for (;;) {
+    if (run_ready(core, nullptr)) {
+      patience = Patience(crowded_);
+    } else if (!patience.again()) {
+      if (!park_worker()) return;
+      patience = Patience(crowded_);
+    }
+  }
+}
+
+bool Scheduler::park_worker() {
+  Lock lock(parking_);
+  if (declare_deadlock(lock, 1)) return true;
+  if (stopping_ && nothing_ready()) {
+    --active_;
+    return false;
+  }
+  ++parked_workers_;
+  ++spare_workers_;
+  if (!nothing_ready()) {
+    --parked_workers_;
+    --spare_workers_;
+    return true;
+  }
+  --active_;
+  sleep_until_woken(lock);
+  return true;
+}
+
+// While hosts are about, one of the sleepers looks now and then: tasks of hosts that keep all cores
+// busy with other things must not wait for ever.
+void Scheduler::sleep_until_woken(Lock& lock) {
+  constexpr std::chrono::milliseconds kWatch(1);
+  while (wakes_ == 0) {
+    if (stopping_ || !nothing_ready()) {
+      --parked_workers_;
+      --spare_workers_;
+      ++active_;
+      attended_ = true;
+      return;
+    }
+    const bool watches = !hosts_.empty() && !watched_;
+    if (watches) {
+      watched_ = true;
+      work_.wait_for(lock, kWatch);
+      watched_ = false;
+    } else {
+      attended_ = watched_ || parked_workers_ < static_cast<int>(workers_.size());
+      work_.wait(lock);
+    }
+  }
+  --wakes_;
+}
+
+void Scheduler::park_host(Host& host) {
+  Lock lock(parking_);
+  Counter& counter = *host.target->counter;
+  counter.awaited_by_hosts.store(true, std::memory_order_seq_cst);
+  if (host.target->reached()) return;
+  if (!host.joins && !nothing_ready()) return;
+  if (declare_deadlock(lock, 1)) return;
+  counter.hosts.push_back(&host);
+  host.parked = true;
+  --active_;
+  host.wake.wait(lock, [&] { return !host.parked; });
+  declared_.wait(lock, [&] { return !declaring_; });
+}
+
+void Scheduler::wake_hosts(Counter& counter) {
+  const Lock lock(parking_);
+  std::erase_if(counter.hosts, [&](Host* host) {
+    if (!host->target->reached()) return false;
+    host->parked = false;
+    ++active_;
+    host->wake.notify_one();
+    return true;
+  });
+  counter.awaited_by_hosts.store(!counter.hosts.empty(), std::memory_order_seq_cst);
+}
+
+}  // namespace ringside::sim
