@@ -16,7 +16,8 @@ namespace ringside::sim {
 
 // With no other thread active, what hosts say of themselves is not being written.
 bool Scheduler::nothing_can_run(int callers) const {
-  if (active_ != callers || !nothing_ready() || holds_ != 0 || stopping_ || declaring_) return false;
+  if (active_ != callers || !nothing_ready() || holds_ != 0 || stopping_ || declaring_)
+    return false;
   return std::any_of(hosts_.begin(), hosts_.end(),
                      [](const Host* host) { return host->waiting && !host->joins; });
 }

@@ -70,7 +70,9 @@ void Engine::enqueue_gate(Stream& stream, std::function<void(Gate)> reached) {
   impl_->scheduler.enqueue(ours->queue(), std::move(reached));
 }
 
-void Engine::post(std::function<void()> task, std::size_t core) { impl_->scheduler.post(std::move(task), core); }
+void Engine::post(std::function<void()> task, std::size_t core) {
+  impl_->scheduler.post(std::move(task), core);
+}
 
 std::shared_ptr<Latch> Engine::make_latch() { return std::make_shared<SimLatch>(impl_->scheduler); }
 

@@ -20,8 +20,8 @@ struct EndedHosts : Counter {
   }
 };
 
-/// What the calling thread is: the hosts that it runs as, innermost first. A thread asks for that at
-/// every wait, so it is kept with the thread.
+/// What the calling thread is: the hosts that it runs as, innermost first. A thread asks for that
+/// at every wait, so it is kept with the thread.
 thread_local Host* innermost_host = nullptr;
 
 class InnermostHost {

@@ -23,8 +23,8 @@ bool Scheduler::Patience::again() {
   return true;
 }
 
-// With as many active threads as cores, what is ready is soon looked for; and if all of them keep to
-// other things, the worker that watches will see it.
+// With as many active threads as cores, what is ready is soon looked for; and if all of them keep
+// to other things, the worker that watches will see it.
 bool Scheduler::enough_workers() const {
   return spare_workers_.load(std::memory_order_seq_cst) == 0 ||
          (active_.load(std::memory_order_seq_cst) >= static_cast<int>(cores_) &&

@@ -104,8 +104,7 @@ std::shared_ptr<DeviceState> Scheduler::add_device(int rank, std::string name, K
 }
 
 void Scheduler::enqueue(StreamQueue& stream, std::variant<LaunchTask, Mark, ReachedCallback> body) {
-  stream.tasks.push(
-      {stream.device->generation.load(std::memory_order_relaxed), std::move(body)});
+  stream.tasks.push({stream.device->generation.load(std::memory_order_relaxed), std::move(body)});
   if (!stream.claimed.exchange(true)) make_ready(stream);
 }
 
@@ -125,7 +124,8 @@ void Scheduler::push(Ready item, std::size_t core) {
 }
 
 bool Scheduler::nothing_ready() const {
-  return std::all_of(ready_.begin(), ready_.end(), [](const auto& queue) { return queue->empty(); });
+  return std::all_of(ready_.begin(), ready_.end(),
+                     [](const auto& queue) { return queue->empty(); });
 }
 
 bool Scheduler::run_ready(std::size_t core, const Mark* until) {

@@ -4,10 +4,10 @@
 // Ready streams lie in one queue per core; a thread looks into its own core's first. A host that
 // waits runs tasks itself, then looks on for a while, then parks; a worker does the same. Parking
 // and waking alone need the parking lock. `active_` counts the threads that may still do something
-// (hosts and workers that are not parked): a worker is woken only while there are fewer of them than
-// cores (but one always watches), and who takes the number to 0 with nothing ready knows that nothing can go on any more.
-// scheduler.cpp runs tasks, parking.cpp has the workers and the sleep, hosts.cpp the waiting side,
-// deadlock.cpp declares deadlocks.
+// (hosts and workers that are not parked): a worker is woken only while there are fewer of them
+// than cores (but one always watches), and who takes the number to 0 with nothing ready knows that
+// nothing can go on any more. scheduler.cpp runs tasks, parking.cpp has the workers and the sleep,
+// hosts.cpp the waiting side, deadlock.cpp declares deadlocks.
 #pragma once
 
 #include <atomic>
@@ -31,18 +31,18 @@ struct Host {
   explicit Host(Scheduler& of, int of_rank = -1) : scheduler(&of), rank(of_rank) {}
 
   Scheduler* scheduler;
-  int rank;                      ///< -1: drives all ranks, or waits outside of run and drive
-  bool waiting = false;          ///< for `target`
+  int rank;              ///< -1: drives all ranks, or waits outside of run and drive
+  bool waiting = false;  ///< for `target`
   bool ended = false;
   const Mark* target = nullptr;  ///< while waiting
   bool joins = false;            ///< waits for the hosts of a run; deadlocks are not its business
   bool parked = false;
-  Failure deadlock;              ///< to be thrown at the end of the present wait
-  bool function_ended = false;   ///< and its devices are being synchronised
-  bool failed = false;           ///< has ended with an exception ...
-  std::string failure_text;      ///< ... that said this
+  Failure deadlock;             ///< to be thrown at the end of the present wait
+  bool function_ended = false;  ///< and its devices are being synchronised
+  bool failed = false;          ///< has ended with an exception ...
+  std::string failure_text;     ///< ... that said this
   std::condition_variable wake;
-  Host* outer = nullptr;         ///< what the thread was before, for another scheduler
+  Host* outer = nullptr;  ///< what the thread was before, for another scheduler
 };
 
 class Scheduler {
@@ -161,14 +161,14 @@ class Scheduler {
 
   std::mutex parking_;  // guards what follows; the atomic ones may be read without it
   std::atomic<int> active_{0};
-  std::atomic<int> spare_workers_;  ///< parked, or not yet started
+  std::atomic<int> spare_workers_;     ///< parked, or not yet started
   std::atomic<bool> attended_{false};  ///< a worker is awake, or watches
   std::atomic<bool> crowded_{false};   ///< more hosts than cores
   std::list<Host*> hosts_;
   std::vector<std::thread> workers_;
   std::condition_variable work_;
   int parked_workers_ = 0;
-  int wakes_ = 0;  ///< parked workers that have been counted as active and will wake
+  int wakes_ = 0;         ///< parked workers that have been counted as active and will wake
   bool watched_ = false;  ///< a parked worker looks now and then
   int holds_ = 0;
   bool declaring_ = false;  ///< a thread is about it, perhaps without the lock

@@ -38,9 +38,9 @@ struct Counter {
   // Set before the last look at value, read after value has grown: one of the two sides notices.
   std::atomic<bool> awaited_by_streams{false};
   std::atomic<bool> awaited_by_hosts{false};
-  std::mutex mutex;                    ///< guards `streams`
+  std::mutex mutex;  ///< guards `streams`
   std::vector<WaitingStream> streams;
-  std::vector<Host*> hosts;            ///< parked ones; guarded by the scheduler's parking lock
+  std::vector<Host*> hosts;  ///< parked ones; guarded by the scheduler's parking lock
 
   Counter() = default;
   virtual ~Counter() = default;

@@ -57,8 +57,9 @@ void measure(Rank& rank, const DeviceArray& array, bool all_reduce) {
   const int ranks = rank.communicator.size();
   const auto call = [&] {
     const Work work =
-        all_reduce ? rank.communicator.all_reduce(array, array, array.count(), ReduceOp::kSum, stream)
-                   : rank.communicator.broadcast(array, array, array.count(), 0, stream);
+        all_reduce
+            ? rank.communicator.all_reduce(array, array, array.count(), ReduceOp::kSum, stream)
+            : rank.communicator.broadcast(array, array, array.count(), 0, stream);
     work.synchronize();
   };
   const auto barrier = [&] { rank.communicator.barrier(stream).synchronize(); };
@@ -67,8 +68,8 @@ void measure(Rank& rank, const DeviceArray& array, bool all_reduce) {
   barrier();
   call();
   barrier();
-  const bool right = all_reduce ? holds_sum(array.elements<float>(), ranks)
-                                : holds_first(array.elements<float>());
+  const bool right =
+      all_reduce ? holds_sum(array.elements<float>(), ranks) : holds_first(array.elements<float>());
   std::ranges::fill(array.elements<float>(), 0.0F);
 
   const int calls = calls_per_batch(array.bytes());
@@ -83,13 +84,13 @@ void measure(Rank& rank, const DeviceArray& array, bool all_reduce) {
   if (rank.rank != 0) return;
   std::ranges::sort(seconds);
   const double time = seconds[kBatches / 2];
-  const double volume = static_cast<double>(array.bytes()) *
-                        (all_reduce ? 2.0 * (ranks - 1) / ranks : 1.0);
+  const double volume =
+      static_cast<double>(array.bytes()) * (all_reduce ? 2.0 * (ranks - 1) / ranks : 1.0);
   fmt::print(
       R"({{"suite":"allreduce","peer":"ours","op":"{}","ranks":{},"bytes":{},"us":{:.2f},"busbw_GBps":{:.3f},"ok":{}}})"
       "\n",
-      all_reduce ? "allreduce" : "broadcast", ranks, array.bytes(), time * 1e6,
-      volume / time / 1e9, right);
+      all_reduce ? "allreduce" : "broadcast", ranks, array.bytes(), time * 1e6, volume / time / 1e9,
+      right);
   std::fflush(stdout);
 }
 

@@ -35,10 +35,15 @@ void BM_QueuedTask(benchmark::State& state) {
     });
   }
   const double tasks = 100.0 * kTasks * static_cast<double>(state.range(0));
-  state.counters["time_per_task"] =
-      per_unit(tasks * static_cast<double>(state.iterations()));
+  state.counters["time_per_task"] = per_unit(tasks * static_cast<double>(state.iterations()));
 }
-BENCHMARK(BM_QueuedTask)->Arg(1)->Arg(2)->Arg(4)->Arg(8)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_QueuedTask)
+    ->Arg(1)
+    ->Arg(2)
+    ->Arg(4)
+    ->Arg(8)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 // Host, stream, host: one launch, and the wait for it.
 void BM_RoundTrip(benchmark::State& state) {
@@ -54,10 +59,15 @@ void BM_RoundTrip(benchmark::State& state) {
     });
   }
   const double trips = kTrips * static_cast<double>(state.iterations());
-  state.counters["time_per_trip"] =
-      per_unit(trips);
+  state.counters["time_per_trip"] = per_unit(trips);
 }
-BENCHMARK(BM_RoundTrip)->Arg(1)->Arg(2)->Arg(4)->Arg(8)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_RoundTrip)
+    ->Arg(1)
+    ->Arg(2)
+    ->Arg(4)
+    ->Arg(8)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 // An event of one stream that another stream waits for, in turns.
 void BM_Event(benchmark::State& state) {
@@ -78,8 +88,7 @@ void BM_Event(benchmark::State& state) {
     });
   }
   const double events = 20.0 * kEvents * static_cast<double>(state.range(0) * state.iterations());
-  state.counters["time_per_event"] =
-      per_unit(events);
+  state.counters["time_per_event"] = per_unit(events);
 }
 BENCHMARK(BM_Event)->Arg(1)->Arg(2)->Arg(4)->Arg(8)->UseRealTime()->Unit(benchmark::kMillisecond);
 
