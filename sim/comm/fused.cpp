@@ -26,10 +26,25 @@ class Evaluation {
       most_targets = std::max(most_targets, segment.targets.size());
     }
     results_ = static_cast<std::size_t>(plan.temporaries);
-    scratch_.resize((results_ + most_targets) * kBlockBytes);
+    scratch_blocks_ = results_ + most_targets;
   }
 
   std::size_t block_elements() const { return kBlockBytes / element_; }
+
+  /// A sum of plain contributions that all who get it get alike: one pass, without scratch.
+  bool is_chain(const FusedPlan::Segment& segment) const {
+    return segment.targets.size() == 1 && segment.targets.front().chain.size() > 1;
+  }
+  void run_chain(const FusedPlan::Segment& segment, Range range) {
+    block_ = range;
+    const FusedPlan::Target& target = segment.targets.front();
+    std::vector<const std::byte*> sources;
+    std::vector<std::byte*> destinations;
+    for (const int rank : target.chain) sources.push_back(source(rank));
+    for (const int rank : target.destinations) destinations.push_back(destination(rank));
+    combine_chain(dtype_, op_, plan_.frame.request.ranks, target.sum_first, sources, destinations,
+                  range.size());
+  }
 
   void run(const FusedPlan::Segment& segment, Range block) {
     block_ = block;
@@ -52,7 +67,10 @@ class Evaluation {
 
  private:
   std::size_t bytes() const { return block_.size() * element_; }
-  std::byte* scratch_block(std::size_t index) { return scratch_.data() + index * kBlockBytes; }
+  std::byte* scratch_block(std::size_t index) {
+    if (scratch_.empty()) scratch_.resize(scratch_blocks_ * kBlockBytes);
+    return scratch_.data() + index * kBlockBytes;
+  }
   std::byte* destination(int rank) const {
     const RankBuffers& buffers = buffers_[static_cast<std::size_t>(rank)];
     return buffers.destination + (block_.begin - buffers.output.begin) * element_;
@@ -122,7 +140,8 @@ class Evaluation {
   std::span<const RankBuffers> buffers_;
   Range block_;
   std::size_t results_ = 0;  // scratch blocks from here on hold whole results
-  std::vector<std::byte> scratch_;
+  std::size_t scratch_blocks_ = 0;
+  std::vector<std::byte> scratch_;  // made when it is first needed
 };
 
 }  // namespace
@@ -131,8 +150,14 @@ void run_fused(const FusedPlan& plan, ReduceOp op, std::span<const RankBuffers> 
                Range part) {
   Evaluation evaluation(plan, op, buffers);
   for (const FusedPlan::Segment& segment : plan.segments) {
+    std::size_t begin = std::max(segment.range.begin, part.begin);
     const std::size_t end = std::min(segment.range.end, part.end);
-    for (std::size_t begin = std::max(segment.range.begin, part.begin); begin < end;) {
+    if (begin >= end) continue;
+    if (evaluation.is_chain(segment)) {
+      evaluation.run_chain(segment, {begin, end});
+      continue;
+    }
+    while (begin < end) {
       const std::size_t block_end = std::min(end, begin + evaluation.block_elements());
       evaluation.run(segment, {begin, block_end});
       begin = block_end;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "schedule/elementary_ranges.h"
@@ -41,7 +42,7 @@ std::vector<FusedPlan::Target> targets_of(const Schedule& schedule, const schedu
     const int node = held[static_cast<std::size_t>(rank)][piece];
     auto target = std::find_if(targets.begin(), targets.end(),
                                [&](const FusedPlan::Target& known) { return known.node == node; });
-    if (target == targets.end()) target = targets.insert(targets.end(), {node, {}});
+    if (target == targets.end()) target = targets.insert(targets.end(), {node, {}, {}, false});
     target->destinations.push_back(rank);
   }
   return targets;
@@ -68,6 +69,29 @@ int count_temporaries(const std::vector<FusedPlan::Node>& nodes) {
     most = std::max(most, needed[i]);
   }
   return most;
+}
+
+// Walks down from the node while one operand is a contribution and the other, always on the same
+// side, is not.
+void find_chain(const std::vector<FusedPlan::Node>& nodes, FusedPlan::Target& target) {
+  const auto at = [&](int index) { return nodes[static_cast<std::size_t>(index)]; };
+  std::vector<int> backwards;
+  std::optional<bool> sum_first;
+  int index = target.node;
+  while (at(index).rank < 0) {
+    const FusedPlan::Node& node = at(index);
+    const bool left_leaf = at(node.left).rank >= 0;
+    const bool right_leaf = at(node.right).rank >= 0;
+    if (!left_leaf && !right_leaf) return;
+    const bool first = left_leaf && right_leaf ? sum_first.value_or(false) : right_leaf;
+    if (sum_first.value_or(first) != first) return;
+    sum_first = first;
+    backwards.push_back(at(first ? node.right : node.left).rank);
+    index = first ? node.left : node.right;
+  }
+  backwards.push_back(at(index).rank);
+  target.chain.assign(backwards.rbegin(), backwards.rend());
+  target.sum_first = sum_first.value_or(false);
 }
 
 }  // namespace
@@ -106,6 +130,9 @@ FusedPlan make_fused_plan(const Schedule& schedule) {
     }
   }
   plan.nodes = expressions.take();
+  for (FusedPlan::Segment& segment : plan.segments) {
+    for (FusedPlan::Target& target : segment.targets) find_chain(plan.nodes, target);
+  }
   plan.temporaries = count_temporaries(plan.nodes);
   return plan;
 }

@@ -22,6 +22,10 @@ struct FusedPlan {
   struct Target {
     int node = 0;
     std::vector<int> destinations;  ///< ranks, ascending
+    /// If the node adds one contribution after the other: the ranks in that order, and whether the
+    /// sum so far is the left operand. Else empty.
+    std::vector<int> chain;
+    bool sum_first = false;
   };
   struct Segment {
     Range range;  ///< of the full buffer

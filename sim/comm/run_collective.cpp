@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,9 @@ using Done = std::function<void(std::exception_ptr)>;
 
 // Below this a second core costs more (its wake-up) than it saves.
 constexpr std::size_t kBytesPerTask = 256 * 1024;
+// What comes from memory gains nothing from staying on a core, but from an even end.
+constexpr std::size_t kBytesBeyondCaches = 16 * 1024 * 1024;
+constexpr std::size_t kTasksPerWorker = 4;
 
 std::vector<RankBuffers> buffers_of(const Schedule& frame, const Meeting& meeting) {
   std::vector<RankBuffers> buffers;
@@ -28,47 +32,54 @@ std::vector<RankBuffers> buffers_of(const Schedule& frame, const Meeting& meetin
   return buffers;
 }
 
-// Runs `task` and hands on what it throws.
-template <typename Task>
-std::exception_ptr caught(Task task) {
-  try {
-    task();
-    return {};
-  } catch (...) {
-    return std::current_exception();
-  }
-}
-
 // A fused collective in flight: each task evaluates one contiguous part of the buffer.
 struct FusedRun {
   std::shared_ptr<const FusedPlan> plan;
   ReduceOp op;
   std::vector<RankBuffers> buffers;
+  int parts;
   std::atomic<int> open;
+  std::mutex mutex;
+  std::exception_ptr error;  // the first; guarded by mutex
   Done done;
 
-  void part(Range elements) {
-    run_fused(*plan, op, buffers, elements);
-    if (open.fetch_sub(1, std::memory_order_acq_rel) == 1) done({});
+  void part(int index) {
+    try {
+      run_fused(*plan, op, buffers, schedule::even_part(plan->frame.elements, parts, index));
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!error) error = std::current_exception();
+    }
+    if (open.fetch_sub(1, std::memory_order_acq_rel) == 1) done(error);
   }
 };
 
-void post_fused(Engine& engine, int workers, std::shared_ptr<const FusedPlan> plan, ReduceOp op,
-                const Meeting& meeting, Done done) {
+int part_count(std::size_t bytes, int workers) {
+  if (bytes < 2 * kBytesPerTask) return 1;
+  const std::size_t most = bytes < kBytesBeyondCaches ? 1 : kTasksPerWorker;
+  return static_cast<int>(
+      std::min(bytes / kBytesPerTask, most * static_cast<std::size_t>(workers)));
+}
+
+// The n-th of equal calls finds its n-th part in the cache of the same core. What is not worth a
+// second core is done at once, on the thread of the last rank that arrived.
+void run_parts(Engine& engine, int workers, std::shared_ptr<const FusedPlan> plan, ReduceOp op,
+               const Meeting& meeting, Done done) {
   auto run = std::make_shared<FusedRun>();
   run->buffers = buffers_of(plan->frame, meeting);
   run->op = op;
   run->done = std::move(done);
   run->plan = std::move(plan);
-  const std::size_t elements = run->plan->frame.elements;
   const std::size_t bytes =
-      elements * size_of(run->plan->frame.request.dtype) * meeting.sides.size();
-  const int parts = static_cast<int>(
-      std::clamp<std::size_t>(bytes / kBytesPerTask, 1, static_cast<std::size_t>(workers)));
-  run->open = parts;
-  for (int part = 0; part < parts; ++part) {
-    engine.post(
-        [run, elements = schedule::even_part(elements, parts, part)] { run->part(elements); });
+      run->plan->frame.elements * size_of(run->plan->frame.request.dtype) * meeting.sides.size();
+  run->parts = part_count(bytes, workers);
+  run->open = run->parts;
+  if (run->parts == 1) {
+    run->part(0);
+    return;
+  }
+  for (int part = 0; part < run->parts; ++part) {
+    engine.post([run, part] { run->part(part); }, static_cast<std::size_t>(part));
   }
 }
 
@@ -78,15 +89,19 @@ void run_collective(Engine& engine, int workers, bool stepwise, PlanCache& plans
                     const Meeting& meeting, Done done) {
   const CallSignature& signature = meeting.signature(0);
   if (!stepwise) {
-    post_fused(engine, workers, plans.plan(signature.request), signature.op, meeting,
-               std::move(done));
+    run_parts(engine, workers, plans.plan(signature.request), signature.op, meeting,
+              std::move(done));
     return;
   }
   engine.post([&meeting, signature, done = std::move(done)] {
-    done(caught([&] {
+    std::exception_ptr error;
+    try {
       const Schedule schedule = make_schedule(signature.request);
       run_in_memory(schedule, signature.op, buffers_of(schedule, meeting));
-    }));
+    } catch (...) {
+      error = std::current_exception();
+    }
+    done(error);
   });
 }
 

@@ -1,7 +1,7 @@
 #include "sim/comm/sim_communicator.h"
 
 #include <algorithm>
-#include <deque>
+#include <list>
 #include <utility>
 
 #include "comm/announcement.h"
@@ -12,16 +12,14 @@ namespace ringside::sim {
 // The calls of one stream become one gate: it opens when all of them are over.
 void SimCommunicator::enqueue_joint(Stream& stream, std::span<PendingCall> calls) {
   const auto joint = std::make_shared<JointCall>();
-  std::deque<Announcement> announcements;
-  std::vector<CallSignature> signatures;
-  signatures.reserve(calls.size());
+  std::list<Announcement> announcements;
   Engine* engine = nullptr;
   for (PendingCall& pending : calls) {
     const auto& communicator = static_cast<SimCommunicator&>(*pending.communicator);
     SimGroup& group = *communicator.group_;
     engine = &group.context().engine;
-    const CallSignature& signature = signatures.emplace_back(signature_of(
-        pending.call, communicator.rank_, communicator.size(), communicator.defaults()));
+    const CallSignature signature = signature_of(pending.call, communicator.rank_,
+                                                 communicator.size(), communicator.defaults());
     const SimGroup::Entry entry = group.enter(communicator.rank_, pending.call, signature, joint);
     joint->add(communicator.group_, entry.meeting, entry.side);
     announcements.emplace_back(stream, pending.call, signature, group.name(), communicator.rank_,

@@ -101,8 +101,9 @@ void SimGroup::call(Meeting& meeting, int side, const CallSignature& signature, 
   if (moves_nothing(signature)) close(meeting);
   if (signature.split) {
     make_places(meeting);
+    const auto now = CallSlot::Clock::now();
     for (std::size_t rank = 0; rank < meeting.sides.size(); ++rank) {
-      remember(meeting, static_cast<int>(rank));
+      remember(meeting, static_cast<int>(rank), now);
       notices.add(meeting.sides[rank], nullptr);
     }
     close(meeting);
@@ -132,9 +133,9 @@ int SimGroup::rank_of(const Meeting& meeting, int side) const {
   return side == kSource ? signature.request.root : signature.request.peer;
 }
 
-void SimGroup::remember(Meeting& meeting, int side) {
+void SimGroup::remember(Meeting& meeting, int side, CallSlot::Clock::time_point when) {
   completed_[static_cast<std::size_t>(rank_of(meeting, side))] =
-      Completed{meeting.signature(side), meeting.sequence(), CallSlot::Clock::now()};
+      Completed{meeting.signature(side), meeting.sequence(), when};
 }
 
 void SimGroup::make_places(Meeting& meeting) {
@@ -166,7 +167,7 @@ void SimGroup::arrive(const std::shared_ptr<Meeting>& meeting, int side_index,
     if (meeting->error) {
       notices.add(side, meeting->error);
     } else if (moves_nothing(meeting->signature(side_index))) {
-      remember(*meeting, side_index);
+      remember(*meeting, side_index, CallSlot::Clock::now());
       notices.add(side, poison);
     } else {
       side.arrived = true;
@@ -223,9 +224,10 @@ void SimGroup::move_data(const std::shared_ptr<Meeting>& meeting,
 void SimGroup::finish(Meeting& meeting, const std::exception_ptr& error) {
   Notices notices;
   {
+    const auto now = CallSlot::Clock::now();
     const std::lock_guard lock(mutex_);
     for (std::size_t side = 0; side < meeting.sides.size(); ++side) {
-      if (!error) remember(meeting, static_cast<int>(side));
+      if (!error) remember(meeting, static_cast<int>(side), now);
       const std::exception_ptr& poison = meeting.sides[side].poison;
       notices.add(meeting.sides[side], poison ? poison : error);
     }

@@ -88,7 +88,7 @@ class SimGroup : public std::enable_shared_from_this<SimGroup> {
   void call(Meeting& meeting, int side, const CallSignature& signature, Notices& notices);
   void fail(Meeting& meeting, const std::exception_ptr& error, Notices& notices);
   void close(Meeting& meeting);
-  void remember(Meeting& meeting, int side);
+  void remember(Meeting& meeting, int side, CallSlot::Clock::time_point when);
   void make_places(Meeting& meeting);
   void run(const std::shared_ptr<Meeting>& meeting);
   void move_data(const std::shared_ptr<Meeting>& meeting,

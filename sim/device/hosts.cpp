@@ -54,7 +54,14 @@ void Scheduler::add_host(Host& host) {
   if (parked_workers_ > 0) work_.notify_one();  // one of them watches from now on
 }
 
+// Where no worker would do it, a host leaves nothing undone behind.
+void Scheduler::finish_work_without_workers() {
+  while (threads_refused_ && run_ready(0, nullptr)) {
+  }
+}
+
 void Scheduler::remove_host(Host& host) {
+  finish_work_without_workers();
   Lock lock(parking_);
   hosts_.remove(&host);
   if (!host.ended) --active_;
@@ -106,6 +113,7 @@ void Scheduler::synchronize(DeviceState& device) {
 }
 
 void Scheduler::end_host(Host& host, Counter& ended, const std::exception_ptr& error) {
+  finish_work_without_workers();
   Lock lock(parking_);
   host.ended = true;
   --active_;

@@ -3,14 +3,11 @@
 // A wake-up costs tens of microseconds, a look into the ready queues a few nanoseconds. So an idle
 // thread looks on first: busily, if every thread may have a core of its own, then leaving the core
 // to others between two looks.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <system_error>
 #include <thread>
 
-#include "ringside/error.h"
 #include "sim/device/scheduler.h"
 
 namespace ringside::sim {
@@ -39,9 +36,7 @@ void Scheduler::need_worker() {
     --parked_workers_;
     ++wakes_;
     work_.notify_one();
-  } else if (workers_.size() < cores_ && !stopping_) {
-    start_worker();
-  } else {
+  } else if (workers_.size() == cores_ || stopping_ || threads_refused_ || !start_worker()) {
     return;
   }
   --spare_workers_;
@@ -49,14 +44,16 @@ void Scheduler::need_worker() {
   attended_ = true;
 }
 
-void Scheduler::start_worker() {
+// Without workers the waiting hosts do all the work.
+bool Scheduler::start_worker() {
   const std::size_t core = workers_.size();
   try {
     workers_.emplace_back([this, core] { work(core); });
-  } catch (const std::system_error& error) {
-    throw Error(ErrorKind::kUnavailable,
-                fmt::format("cannot start a worker thread: {}", error.what()),
-                "raise the limit on threads (ulimit -u)");
+    return true;
+  } catch (const std::system_error&) {
+    spare_workers_ -= static_cast<int>(cores_ - workers_.size());
+    threads_refused_ = true;
+    return false;
   }
 }
 

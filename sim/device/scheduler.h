@@ -122,7 +122,7 @@ class Scheduler {
   };
   bool enough_workers() const;
   void need_worker();
-  void start_worker();
+  bool start_worker();
   void work(std::size_t core);
   /// False when the worker has to end.
   bool park_worker();
@@ -134,6 +134,7 @@ class Scheduler {
   Host* current_host();
   void add_host(Host& host);
   void remove_host(Host& host);
+  void finish_work_without_workers();
   Failure wait_as(Host& host, const Mark& mark, bool joins);
   void run_as(Host& host, const std::function<void(int)>& function);
   void end_host(Host& host, Counter& ended, const std::exception_ptr& error);
@@ -167,6 +168,7 @@ class Scheduler {
   std::list<Host*> hosts_;
   std::vector<std::thread> workers_;
   std::condition_variable work_;
+  std::atomic<bool> threads_refused_{false};  ///< the system starts no more of them
   int parked_workers_ = 0;
   int wakes_ = 0;         ///< parked workers that have been counted as active and will wake
   bool watched_ = false;  ///< a parked worker looks now and then

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "ringside/dtype.h"
 #include "ringside/schedule.h"
@@ -19,6 +20,14 @@ void combine(DType dtype, ReduceOp op, void* out, const void* a, const void* b, 
 void contribute(DType dtype, ReduceOp op, int ranks, void* out, const void* in, std::size_t count);
 /// True if contribute() changes values.
 bool scales_contributions(DType dtype, ReduceOp op);
+
+/// Every destination[i] = the sources combined one after the other: acc = source 0, then
+/// acc op source 1 and so on (`accumulator_first`), or source 1 op acc; with contribute() before
+/// and conclude() behind. The same bits as that, in one pass over memory. A destination may be a
+/// source, as a whole. At least one of each.
+void combine_chain(DType dtype, ReduceOp op, int ranks, bool accumulator_first,
+                   std::span<const std::byte* const> sources,
+                   std::span<std::byte* const> destinations, std::size_t count);
 
 /// The last step of avg of an integer dtype: divides by `ranks`, toward zero. Else nothing.
 void conclude(DType dtype, ReduceOp op, int ranks, void* data, std::size_t count);

@@ -1,8 +1,9 @@
 // The time of all-reduce and broadcast on simulated devices, called by one host thread per rank:
 // enqueue, wait.
 //
-// Usage: collectives_bench RANKS. Prints one JSON line per operation and size: the median of five
-// batches of back-to-back calls, timed on rank 0 between two barriers, after one checked call.
+// Usage: collectives_bench RANKS [BYTES]. Prints one JSON line per operation and size: the median
+// of five batches of back-to-back calls, timed on rank 0 between two barriers, after one checked
+// call.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -94,13 +95,14 @@ void measure(Rank& rank, const DeviceArray& array, bool all_reduce) {
   std::fflush(stdout);
 }
 
-void run(int ranks) {
+void run(int ranks, std::size_t only) {
   WorldOptions options;
   options.size = ranks;
   const auto world = open_world("sim", options);
-  world->run([](Rank& rank) {
+  world->run([only](Rank& rank) {
     const Buffer buffer = rank.device.allocate(kSizes.back(), MemoryKind::kBuckets);
     for (const std::size_t bytes : kSizes) {
+      if (only != 0 && bytes != only) continue;
       const auto count = static_cast<std::int64_t>(bytes / sizeof(float));
       const DeviceArray array = buffer.array(DType::kFloat32, Shape{count});
       for (const bool all_reduce : {true, false}) measure(rank, array, all_reduce);
@@ -113,12 +115,13 @@ void run(int ranks) {
 
 int main(int argc, char** argv) {
   try {
-    const int ranks = argc == 2 ? std::atoi(argv[1]) : 0;
-    if (ranks < 1) {
-      fmt::print(stderr, "usage: collectives_bench RANKS\n");
+    const int ranks = argc >= 2 ? std::atoi(argv[1]) : 0;
+    const long long only = argc == 3 ? std::atoll(argv[2]) : 0;
+    if (ranks < 1 || only < 0 || argc > 3) {
+      fmt::print(stderr, "usage: collectives_bench RANKS [BYTES]\n");
       return 2;
     }
-    ringside::bench::run(ranks);
+    ringside::bench::run(ranks, static_cast<std::size_t>(only));
     return 0;
   } catch (const std::exception& error) {
     fmt::print(stderr, "collectives_bench: {}\n", error.what());
