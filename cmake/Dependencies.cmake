@@ -144,6 +144,10 @@ if(NOT RINGSIDE_SANITIZE)
   if(RINGSIDE_BLAS MATCHES "^(AUTO|OPENBLAS)$")
     find_path(OPENBLAS_INCLUDE_DIR openblas_config.h
       PATH_SUFFIXES openblas openblas-serial openblas-pthread openblas-openmp)
+    # The one without threads first: others start theirs when the program starts. Its folder becomes
+    # part of the program's search path, so that it is the one that is loaded.
+    find_library(OPENBLAS_LIBRARY openblas NO_DEFAULT_PATH
+      PATHS "/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/openblas-serial")
     find_library(OPENBLAS_LIBRARY openblas
       PATH_SUFFIXES openblas-serial openblas-pthread openblas-openmp)
     mark_as_advanced(OPENBLAS_INCLUDE_DIR OPENBLAS_LIBRARY)

@@ -22,6 +22,11 @@ void JointCall::reached(const Gate& gate) {
   for (const Part& part : parts) part.group->arrive(part.meeting, part.side, poison);
 }
 
+void JointCall::forget() {
+  const std::lock_guard lock(mutex_);
+  parts_.clear();
+}
+
 void JointCall::finish_one(std::exception_ptr error) {
   Gate gate;
   {

@@ -56,6 +56,8 @@ class JointCall : public std::enable_shared_from_this<JointCall> {
   void add(std::shared_ptr<SimGroup> group, std::shared_ptr<Meeting> meeting, int side);
   /// The stream has come to the gate: arrives in all its meetings.
   void reached(const Gate& gate);
+  /// The stream will never come: lets go of the meetings, which hold this object.
+  void forget();
   /// One of its calls is over.
   void finish_one(std::exception_ptr error);
 

@@ -25,7 +25,9 @@ void SimCommunicator::enqueue_joint(Stream& stream, std::span<PendingCall> calls
     announcements.emplace_back(stream, pending.call, signature, group.name(), communicator.rank_,
                                entry.meeting->sequence());
   }
-  engine->enqueue_gate(stream, [joint](const Gate& gate) { joint->reached(gate); });
+  // The engine drops what it does not run any more when the world ends.
+  const std::shared_ptr<JointCall> visit(joint.get(), [joint](JointCall*) { joint->forget(); });
+  engine->enqueue_gate(stream, [visit](const Gate& gate) { visit->reached(gate); });
   for (Announcement& announcement : announcements) announcement.enqueued();
   const std::shared_ptr<Event> event = stream.record();
   for (PendingCall& pending : calls) pending.work->event = event;

@@ -22,7 +22,7 @@ benchmark::Counter per_unit(double units) {
 }
 
 // Every rank's thread enqueues 1,000 empty launches and waits for them.
-void BM_QueuedTask(benchmark::State& state) {
+void queued_task(benchmark::State& state) {
   constexpr int kTasks = 1000;
   const auto world = open(static_cast<int>(state.range(0)));
   for (auto _ : state) {
@@ -37,7 +37,7 @@ void BM_QueuedTask(benchmark::State& state) {
   const double tasks = 100.0 * kTasks * static_cast<double>(state.range(0));
   state.counters["time_per_task"] = per_unit(tasks * static_cast<double>(state.iterations()));
 }
-BENCHMARK(BM_QueuedTask)
+BENCHMARK(queued_task)
     ->Arg(1)
     ->Arg(2)
     ->Arg(4)
@@ -46,7 +46,7 @@ BENCHMARK(BM_QueuedTask)
     ->Unit(benchmark::kMillisecond);
 
 // Host, stream, host: one launch, and the wait for it.
-void BM_RoundTrip(benchmark::State& state) {
+void round_trip(benchmark::State& state) {
   constexpr int kTrips = 10000;
   const auto world = open(static_cast<int>(state.range(0)));
   for (auto _ : state) {
@@ -61,16 +61,10 @@ void BM_RoundTrip(benchmark::State& state) {
   const double trips = kTrips * static_cast<double>(state.iterations());
   state.counters["time_per_trip"] = per_unit(trips);
 }
-BENCHMARK(BM_RoundTrip)
-    ->Arg(1)
-    ->Arg(2)
-    ->Arg(4)
-    ->Arg(8)
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
+BENCHMARK(round_trip)->Arg(1)->Arg(2)->Arg(4)->Arg(8)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 // An event of one stream that another stream waits for, in turns.
-void BM_Event(benchmark::State& state) {
+void event(benchmark::State& state) {
   constexpr int kEvents = 1000;
   const auto world = open(static_cast<int>(state.range(0)));
   for (auto _ : state) {
@@ -90,7 +84,7 @@ void BM_Event(benchmark::State& state) {
   const double events = 20.0 * kEvents * static_cast<double>(state.range(0) * state.iterations());
   state.counters["time_per_event"] = per_unit(events);
 }
-BENCHMARK(BM_Event)->Arg(1)->Arg(2)->Arg(4)->Arg(8)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(event)->Arg(1)->Arg(2)->Arg(4)->Arg(8)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace ringside
