@@ -120,12 +120,15 @@ class Communicator {
   /// thread use split_all (world.h).
   virtual std::unique_ptr<Communicator> split(int color, int key) = 0;
 
-  /// The algorithm taken for kAutomatic, and ring direction and border. Must be set alike on all
-  /// ranks.
+  /// The algorithm taken for kAutomatic, and its parameters (schedule.h). An algorithm that the
+  /// operation does not have, or a node size that does not divide the ranks, leaves the choice to
+  /// Ringside. Must be set alike on all ranks.
   struct Defaults {
     Algorithm algorithm = Algorithm::kAutomatic;
     Direction direction = Direction::kUp;
     Border border = Border::kNccl;
+    int pieces = 1;
+    int node_size = 0;
   };
   const Defaults& defaults() const { return defaults_; }
   void set_defaults(const Defaults& defaults) { defaults_ = defaults; }

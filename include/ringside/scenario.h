@@ -78,6 +78,8 @@ struct Scenario {
   Algorithm algorithm = Algorithm::kAutomatic;
   Direction direction = Direction::kUp;
   Border border = Border::kNccl;
+  int pieces = 1;          ///< of chain and double tree
+  int node_size = 0;       ///< of the hierarchical algorithm; 0: chosen (schedule.h)
   std::size_t memory = 0;  ///< bytes per device; 0 = unlimited
   int loader_workers = 0;
   bool pin_memory = false;

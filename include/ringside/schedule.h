@@ -64,11 +64,17 @@ enum class Algorithm : std::uint8_t {
   /// what NCCL would take inside one node: ring (chain for broadcast, reduce), star for gather,
   /// scatter
   kAutomatic,
-  kRing,  ///< neighbour to neighbour; a chain for broadcast and reduce
-  kStar,  ///< everything through the root
-  kTree   ///< binomial tree
+  kRing,             ///< neighbour to neighbour; a chain for broadcast and reduce
+  kStar,             ///< everything through the root
+  kTree,             ///< binomial tree
+  kChain,            ///< pieces along a ring that is not closed
+  kDoubleTree,       ///< two binary trees, half of the buffer each (NCCL's "Tree" between nodes)
+  kHalvingDoubling,  ///< recursive halving, then doubling (Rabenseifner)
+  kHierarchical,     ///< inside every node, then between nodes
+  kDirect            ///< every rank with every other, one partner a round
 };
-/// "auto", "ring", "star", "tree".
+/// "auto", "ring", "star", "tree", "chain", "double-tree", "halving-doubling", "hierarchical",
+/// "direct".
 std::string_view to_string(Algorithm algorithm);
 Algorithm parse_algorithm(std::string_view name);
 
@@ -126,12 +132,16 @@ struct ScheduleRequest {
   std::vector<std::size_t> counts;  ///< gather and scatter: per-rank counts; empty = `count` each
   Direction direction = Direction::kUp;
   Border border = Border::kNccl;
-  int pieces = 1;  ///< chain broadcast and reduce: number of pieces that are pipelined
+  int pieces = 1;  ///< chain and double tree: number of pieces that are pipelined
+  /// hierarchical: ranks per node, consecutive ones; must divide `ranks`. 0: the largest divisor of
+  /// `ranks` that is at most its square root. Ignored by the others.
+  int node_size = 0;
   bool operator==(const ScheduleRequest&) const = default;
 };
 
 struct Schedule {
-  ScheduleRequest request;   ///< with the algorithm that was chosen (never kAutomatic)
+  ScheduleRequest
+      request;  ///< with the algorithm (never kAutomatic) and node size that were chosen
   std::size_t elements = 0;  ///< size of every rank's full buffer
   /// block of each rank in the full buffer; empty where there are no blocks
   std::vector<Range> blocks;
@@ -140,8 +150,8 @@ struct Schedule {
 };
 
 /// Makes the schedule. Pure. Throws Error(kInvalidArgument) for ranks < 1, a root out of range,
-/// counts of the wrong length, pieces < 1, or a pair of operation and algorithm that does not exist
-/// (naming those that do).
+/// counts of the wrong length, pieces < 1, a node size that does not divide the ranks, or a pair of
+/// operation and algorithm that does not exist (naming those that do).
 Schedule make_schedule(const ScheduleRequest& request);
 
 /// The algorithms that make_schedule knows for `operation`.
@@ -162,10 +172,10 @@ ScheduleCost count_cost(const Schedule& schedule);
 
 /// Proves by symbolic execution that every element of every result holds every contribution exactly
 /// once, that no message leaves the buffer, and that no rank sends or receives twice in a round
-/// unless the algorithm is a star (or a tree's blocks wrap around the end of the buffer: two
-/// messages to one rank). Of a barrier: that every rank has heard of every other. Returns the first
-/// violation in words ("rank 2, element 5: contribution of rank 1 counted twice"), or an empty
-/// string.
+/// unless the algorithm is a star or a double tree (or the blocks of a tree or hierarchy do not lie
+/// side by side: several messages to one rank). Of a barrier: that every rank has heard of every
+/// other. Returns the first violation in words ("rank 2, element 5: contribution of rank 1 counted
+/// twice"), or an empty string.
 std::string check_schedule(const Schedule& schedule);
 
 /// What the trace keeps of a collective, send or recv: one op per rank; messages follow by

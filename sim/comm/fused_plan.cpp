@@ -64,8 +64,9 @@ int count_temporaries(const std::vector<FusedPlan::Node>& nodes) {
     if (nodes[i].rank >= 0) continue;
     const int left = needed[static_cast<std::size_t>(nodes[i].left)];
     const int right = needed[static_cast<std::size_t>(nodes[i].right)];
-    // The larger operand comes first and leaves one block taken for the other.
-    needed[i] = std::max(std::max(left, right), std::min(left, right) + 1);
+    // The operand that comes first there leaves one block taken for the other.
+    const bool right_first = nodes[static_cast<std::size_t>(nodes[i].left)].rank >= 0;
+    needed[i] = right_first ? std::max(right, left + 1) : std::max(left, right + 1);
     most = std::max(most, needed[i]);
   }
   return most;

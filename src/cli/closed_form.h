@@ -1,5 +1,5 @@
 // What a collective costs by formula: rounds and bytes from n (ranks), S (bytes of the full
-// buffer), k (pieces), shown beside the counted cost.
+// buffer), k (pieces), N (nodes) and p (ranks in each), shown beside the counted cost.
 #pragma once
 
 #include <cstddef>

@@ -75,7 +75,8 @@ void check_meaning(const Arguments& arguments, Operation operation) {
   refuse("op", combines(operation));
   refuse("count", operation != Operation::kBarrier);
   refuse("counts", operation == Operation::kScatter || operation == Operation::kGather);
-  refuse("pieces", operation == Operation::kBroadcast || operation == Operation::kReduce);
+  refuse("pieces", operation == Operation::kBroadcast || operation == Operation::kReduce ||
+                       operation == Operation::kAllReduce);
   for (const char* option : {"format", "theme"}) {
     if (!arguments.has(option) || arguments.has("draw")) continue;
     throw Error(ErrorKind::kInvalidArgument,
@@ -92,6 +93,29 @@ std::string default_count(const ScheduleRequest& request) {
   if (request.operation == Operation::kBarrier) return "0";
   const int per_rank = std::max(1, 8 / request.ranks);
   return fmt::format("{}", has_blocks(request.operation) ? per_rank : per_rank * request.ranks);
+}
+
+bool is_pipelined(const ScheduleRequest& request) {
+  const bool one_way =
+      request.operation == Operation::kBroadcast || request.operation == Operation::kReduce;
+  return request.algorithm == Algorithm::kChain || request.algorithm == Algorithm::kDoubleTree ||
+         (one_way &&
+          (request.algorithm == Algorithm::kRing || request.algorithm == Algorithm::kAutomatic));
+}
+
+// As above, of what depends on the algorithm.
+void check_pieces_and_nodes(const Arguments& arguments, const ScheduleRequest& request) {
+  const auto refuse = [&](std::string_view option, bool has_meaning, std::string_view who) {
+    if (!arguments.has(option) || has_meaning) return;
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("--{}: {} with algorithm {} has none", option,
+                            to_string(request.operation), to_string(request.algorithm)),
+                fmt::format("{}", who));
+  };
+  refuse("pieces", is_pipelined(request),
+         "chain and double-tree have pieces, and the ring's broadcast and reduce");
+  refuse("node-size", request.algorithm == Algorithm::kHierarchical,
+         "only --algorithm hierarchical has nodes");
 }
 
 ScheduleRequest request_of(const Arguments& arguments) {
@@ -112,6 +136,8 @@ ScheduleRequest request_of(const Arguments& arguments) {
   if (request.operation == Operation::kSend && request.ranks == 1) {
     throw Error(ErrorKind::kInvalidArgument, "--ranks 1: a send needs two", "raise --ranks");
   }
+  request.node_size = int_of(arguments, "node-size", "0", 0, kMaxRanks);
+  check_pieces_and_nodes(arguments, request);
   if (request.operation == Operation::kSend && request.root == request.peer) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("--peer {}: a rank cannot send to itself", request.peer),
@@ -155,7 +181,9 @@ std::vector<std::string> draw(const CollectiveRun& run, const Arguments& argumen
 
 std::vector<Option> options() {
   return {
-      {"algorithm", "NAME", "auto, ring, star or tree", "Collective", "auto ring star tree"},
+      {"algorithm", "NAME",
+       "auto, ring, star, tree, chain, double-tree, halving-doubling, hierarchical or direct",
+       "Collective", "auto ring star tree chain double-tree halving-doubling hierarchical direct"},
       {"ranks", "N", "number of ranks (4)", "Collective"},
       {"count", "C",
        "elements, in NCCL's meaning (about 8 in all): of the buffer for broadcast, reduce and "
@@ -171,7 +199,8 @@ std::vector<Option> options() {
       {"border", "NAME",
        "how a ring cuts the buffer of an all-reduce: even (default), nccl or gloo", "Collective",
        "even nccl gloo"},
-      {"pieces", "K", "pieces of a ring's broadcast or reduce that follow each other (1)",
+      {"pieces", "K", "pieces of a chain or double tree that follow each other (1)", "Collective"},
+      {"node-size", "P", "ranks per node, for hierarchical (a divisor of about the square root)",
        "Collective"},
       {"draw", "DIR", "write a picture of every round", "Pictures", "DIR"},
       {"format", "LIST", "dot, svg, png, or several: dot,svg (svg)", "Pictures", "dot svg png"},

@@ -105,8 +105,8 @@ std::vector<std::vector<double>> execute(const Schedule& schedule, ReduceOp op) 
     std::vector<RankBuffers> buffers;
     for (int rank = 0; rank < request.ranks; ++rank) {
       Device& device = world->device(rank);
-      world->communicator(rank).set_defaults(
-          {Algorithm::kAutomatic, request.direction, request.border});
+      world->communicator(rank).set_defaults({Algorithm::kAutomatic, request.direction,
+                                              request.border, request.pieces, request.node_size});
       buffers.push_back(
           {make_array(device, request.dtype, schedule::input_range(schedule, rank),
                       [&](std::size_t i) { return input_value(rank, i, schedule.elements); }),

@@ -27,7 +27,11 @@ std::string heading(const CollectiveRun& run) {
     if (request.pieces > 1) text += fmt::format(", {} pieces", request.pieces);
     text += ")";
   }
+  const bool pipelined =
+      request.algorithm == Algorithm::kChain || request.algorithm == Algorithm::kDoubleTree;
+  if (pipelined && request.pieces > 1) text += fmt::format(" ({} pieces)", request.pieces);
   text += fmt::format(", {}", counted(static_cast<std::size_t>(request.ranks), "rank"));
+  if (request.node_size > 0) text += fmt::format(" in nodes of {}", request.node_size);
   if (!request.counts.empty()) {
     text += fmt::format(", counts {}", fmt::join(request.counts, ","));
   } else if (request.operation != Operation::kBarrier) {
@@ -110,7 +114,10 @@ std::string cost_text(const CollectiveRun& run) {
                   bytes(run.cost.max_received_by_rank));
   if (!run.closed) return text;
   const ScheduleRequest& request = run.schedule.request;
-  const std::string pieces = request.pieces > 1 ? fmt::format(", k = {}", request.pieces) : "";
+  std::string pieces = request.pieces > 1 ? fmt::format(", k = {}", request.pieces) : "";
+  if (request.node_size > 0) {
+    pieces += fmt::format(", N = {}, p = {}", request.ranks / request.node_size, request.node_size);
+  }
   text += fmt::format("closed form: {}, {} = {} (n = {}, S = {}, the full buffer{})\n",
                       rounds_by_formula(*run.closed), run.closed->bytes_formula,
                       format_bytes(run.closed->bytes), request.ranks, bytes(run.schedule.elements),

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "schedule/request.h"
+
 namespace ringside {
 namespace {
 
@@ -18,6 +20,39 @@ Algorithm chosen_algorithm(const CollectiveCall& call, const Communicator::Defau
   return exists ? wanted : known.front();
 }
 
+// Those that the algorithm has.
+void set_parameters(ScheduleRequest& request, const Communicator::Defaults& defaults) {
+  const bool all_reduce = request.operation == Operation::kAllReduce;
+  switch (request.algorithm) {
+    case Algorithm::kRing:
+      if (all_reduce) request.border = defaults.border;
+      request.direction = defaults.direction;
+      if (request.operation == Operation::kBroadcast || request.operation == Operation::kReduce) {
+        request.pieces = defaults.pieces;
+      }
+      return;
+    case Algorithm::kChain:
+      request.direction = defaults.direction;
+      request.pieces = defaults.pieces;
+      return;
+    case Algorithm::kDoubleTree:
+      request.pieces = defaults.pieces;
+      return;
+    case Algorithm::kHierarchical: {
+      const int size = defaults.node_size;
+      request.node_size = size > 0 && request.ranks % size == 0 ? size : 0;
+      request.node_size = schedule::chosen_node_size(request);
+      return;
+    }
+    case Algorithm::kAutomatic:
+    case Algorithm::kStar:
+    case Algorithm::kTree:
+    case Algorithm::kHalvingDoubling:
+    case Algorithm::kDirect:
+      return;
+  }
+}
+
 std::string count_text(const ScheduleRequest& request) {
   if (request.counts.empty()) return fmt::format("count={}", request.count);
   return fmt::format("counts=[{}]", fmt::join(request.counts, ", "));
@@ -25,9 +60,11 @@ std::string count_text(const ScheduleRequest& request) {
 
 std::string algorithm_text(const ScheduleRequest& request) {
   std::string text(to_string(request.algorithm));
-  if (request.algorithm != Algorithm::kRing) return text;
+  if (request.node_size > 0) text += fmt::format(", nodes of {}", request.node_size);
+  if (request.pieces > 1) text += fmt::format(", {} pieces", request.pieces);
+  if (request.algorithm != Algorithm::kRing && request.algorithm != Algorithm::kChain) return text;
   text += fmt::format(" {}", to_string(request.direction));
-  if (request.operation == Operation::kAllReduce) {
+  if (request.operation == Operation::kAllReduce && request.algorithm == Algorithm::kRing) {
     text += fmt::format(", border {}", to_string(request.border));
   }
   return text;
@@ -42,10 +79,7 @@ CallSignature signature_of(const CollectiveCall& call, int rank, int ranks,
   request.operation = call.operation;
   request.algorithm = chosen_algorithm(call, defaults);
   request.ranks = ranks;
-  if (request.algorithm == Algorithm::kRing) {
-    request.direction = defaults.direction;
-    if (call.operation == Operation::kAllReduce) request.border = defaults.border;
-  }
+  set_parameters(request, defaults);
   if (call.operation == Operation::kBarrier) return signature;
   request.count = call.count;
   request.dtype = call.dtype;
@@ -125,6 +159,7 @@ std::vector<std::int64_t> encode(const CallSignature& signature) {
                                     static_cast<std::int64_t>(request.direction),
                                     static_cast<std::int64_t>(request.border),
                                     request.pieces,
+                                    request.node_size,
                                     static_cast<std::int64_t>(signature.op),
                                     signature.split ? 1 : 0};
   code.insert(code.end(), request.counts.begin(), request.counts.end());
@@ -132,7 +167,7 @@ std::vector<std::int64_t> encode(const CallSignature& signature) {
 }
 
 CallSignature decode(std::span<const std::int64_t> code) {
-  constexpr std::size_t kFixed = 12;
+  constexpr std::size_t kFixed = 13;
   CallSignature signature;
   ScheduleRequest& request = signature.request;
   request.operation = static_cast<Operation>(code[0]);
@@ -145,8 +180,9 @@ CallSignature decode(std::span<const std::int64_t> code) {
   request.direction = static_cast<Direction>(code[7]);
   request.border = static_cast<Border>(code[8]);
   request.pieces = static_cast<int>(code[9]);
-  signature.op = static_cast<ReduceOp>(code[10]);
-  signature.split = code[11] != 0;
+  request.node_size = static_cast<int>(code[10]);
+  signature.op = static_cast<ReduceOp>(code[11]);
+  signature.split = code[12] != 0;
   for (const std::int64_t count : code.subspan(kFixed)) {
     request.counts.push_back(static_cast<std::size_t>(count));
   }

@@ -186,7 +186,8 @@ RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_optio
   for (const int rank : world->local_ranks()) world->device(rank).set_random_seed(scenario.seed);
 
   for (Communicator* communicator : world->local_communicators()) {
-    communicator->set_defaults({Algorithm::kAutomatic, scenario.direction, scenario.border});
+    communicator->set_defaults({Algorithm::kAutomatic, scenario.direction, scenario.border,
+                                scenario.pieces, scenario.node_size});
   }
   const bool ranks = scenario.strategy == "ddp";
   const TrainingPlan plan =

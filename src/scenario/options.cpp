@@ -24,6 +24,7 @@ constexpr std::int64_t kIntMax = std::numeric_limits<int>::max();
 constexpr std::int64_t kMaxDevices = 1024;
 constexpr std::int64_t kMaxMetaDevices = 16384;
 constexpr std::int64_t kMaxThreads = 256;
+constexpr std::int64_t kMaxPieces = 4096;
 constexpr double kMaxNumber = 1e9;  // also of MiB: a size in bytes still fits
 
 [[noreturn]] void throw_value(Text name, Text value, Text problem, std::string hint = {}) {
@@ -95,6 +96,13 @@ void check_devices(const Scenario& s, Text name) {
 
 bool is_digits(Text text) {
   return !text.empty() && text.find_first_not_of("0123456789") == Text::npos;
+}
+
+void check_node_size(const Scenario& s, Text name) {
+  check_range(name, s.node_size, 0, kMaxMetaDevices);
+  if (s.node_size == 0 || s.devices % s.node_size == 0) return;
+  throw_value(name, fmt::format("{}", s.node_size),
+              fmt::format("must divide the {} devices", s.devices));
 }
 
 // "0-2" or "5".
@@ -322,10 +330,11 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .set = set_flag<&Scenario::broadcast_buffers>},
     {.name = "algorithm",
      .value = "NAME",
-     .help = "of the collectives: auto (default), ring, star or tree",
+     .help = "of the collectives: auto (default), ring, star, tree, chain, double-tree, "
+             "halving-doubling, hierarchical or direct",
      .heading = kPlacement,
      .strategies = "dp ddp",
-     .choices = "auto ring star tree",
+     .choices = "auto ring star tree chain double-tree halving-doubling hierarchical direct",
      .set = [](RunRequest& r, Text, Text text) { r.scenario.algorithm = parse_algorithm(text); }},
     {.name = "direction",
      .value = "NAME",
@@ -341,6 +350,22 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .strategies = "dp ddp",
      .choices = "nccl gloo even",
      .set = [](RunRequest& r, Text, Text text) { r.scenario.border = parse_border(text); }},
+    {.name = "pieces",
+     .form = ValueForm::kInteger,
+     .value = "N",
+     .help = "that follow each other along a chain or double tree (1)",
+     .heading = kPlacement,
+     .strategies = "dp ddp",
+     .set = set_int<&Scenario::pieces>,
+     .check = [](const Scenario& s, Text name) { check_range(name, s.pieces, 1, kMaxPieces); }},
+    {.name = "node-size",
+     .form = ValueForm::kInteger,
+     .value = "N",
+     .help = "ranks per node of the hierarchical algorithm (a divisor of about the square root)",
+     .heading = kPlacement,
+     .strategies = "dp ddp",
+     .set = set_int<&Scenario::node_size>,
+     .check = check_node_size},
     {.name = "memory",
      .form = ValueForm::kBytes,
      .value = "SIZE",

@@ -39,6 +39,16 @@ Range even_part(std::size_t elements, int parts, int part) {
   return {begin, begin + length + (index < longer ? 1 : 0)};
 }
 
+std::vector<Range> even_parts(Range range, int parts) {
+  std::vector<Range> result;
+  result.reserve(static_cast<std::size_t>(parts));
+  for (int part = 0; part < parts; ++part) {
+    const Range inside = even_part(range.size(), parts, part);
+    result.push_back({range.begin + inside.begin, range.begin + inside.end});
+  }
+  return result;
+}
+
 std::vector<Range> ring_chunks(std::size_t elements, int ranks, Border border, DType dtype) {
   std::vector<Range> chunks;
   chunks.reserve(static_cast<std::size_t>(ranks));

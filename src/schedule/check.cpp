@@ -25,19 +25,35 @@ using schedule::ElementaryRanges;
 // How often the contribution of each rank is in an element; empty: the element holds nothing.
 using Contributions = std::vector<std::uint8_t>;
 
-bool is_wrapped_pair(const Message& first, const Message& second, const Schedule& schedule) {
-  return schedule.request.algorithm == Algorithm::kTree && has_blocks(schedule.request.operation) &&
-         first.range.size() > 0 && second.range.size() > 0 &&
-         (first.range.end <= second.range.begin || second.range.end <= first.range.begin);
+// Blocks that do not lie side by side, around the end of the buffer or those of several nodes; and
+// an edge that both trees of a double tree have.
+bool may_go_together(const Message& first, const Message& second, const Schedule& schedule) {
+  const bool apart = first.range.end <= second.range.begin || second.range.end <= first.range.begin;
+  const bool blocks = has_blocks(schedule.request.operation);
+  switch (schedule.request.algorithm) {
+    case Algorithm::kDoubleTree:
+      return apart;
+    case Algorithm::kHierarchical:
+      return blocks && apart;
+    case Algorithm::kTree:
+      return blocks && apart && first.range.size() > 0 && second.range.size() > 0;
+    default:
+      return false;
+  }
 }
 
-// Ranks and ranges exist; at most one partner each way in a round, the star's root excepted, and at
-// most one message to it, blocks that wrap around the end of the buffer excepted.
+// A star's root and the inner ranks of a double tree exchange with several ranks in one round.
+bool has_several_partners(Algorithm algorithm) {
+  return algorithm == Algorithm::kStar || algorithm == Algorithm::kDoubleTree;
+}
+
+// Ranks and ranges exist; at most one partner each way in a round and one message to it, but for
+// the exceptions above.
 std::string check_messages(const Schedule& schedule) {
   const int ranks = schedule.request.ranks;
   for (std::size_t r = 0; r < schedule.rounds.size(); ++r) {
-    std::map<int, const Message*> sent;      // by source; a star's by source and destination
-    std::map<int, const Message*> received;  // by destination; a star's likewise
+    std::map<int, const Message*> sent;      // by source; with several partners by pair
+    std::map<int, const Message*> received;  // by destination; likewise
     for (const Message& message : schedule.rounds[r]) {
       const int source = message.source;
       const int destination = message.destination;
@@ -50,18 +66,18 @@ std::string check_messages(const Schedule& schedule) {
             "round {}: message from rank {} to rank {}: elements [{}, {}) of a buffer of {}", r,
             source, destination, message.range.begin, message.range.end, schedule.elements);
       }
-      const bool star = schedule.request.algorithm == Algorithm::kStar;
+      const bool pairs = has_several_partners(schedule.request.algorithm);
       const auto conflicts = [&](std::map<int, const Message*>& seen, int key) {
         const auto [entry, fresh] = seen.try_emplace(key, &message);
         if (fresh) return false;
         const Message& other = *entry->second;
         return other.source != source || other.destination != destination ||
-               !is_wrapped_pair(other, message, schedule);
+               !may_go_together(other, message, schedule);
       };
-      if (conflicts(sent, star ? source * ranks + destination : source)) {
+      if (conflicts(sent, pairs ? source * ranks + destination : source)) {
         return fmt::format("round {}: rank {} sends twice", r, source);
       }
-      if (conflicts(received, star ? destination * ranks + source : destination)) {
+      if (conflicts(received, pairs ? destination * ranks + source : destination)) {
         return fmt::format("round {}: rank {} receives twice", r, destination);
       }
     }

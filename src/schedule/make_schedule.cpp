@@ -3,27 +3,40 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <iterator>
 #include <string>
 #include <utility>
 
 #include "ringside/error.h"
 #include "schedule/borders.h"
 #include "schedule/chain.h"
+#include "schedule/direct.h"
+#include "schedule/double_tree.h"
+#include "schedule/halving_doubling.h"
+#include "schedule/hierarchical.h"
 #include "schedule/request.h"
 #include "schedule/ring.h"
+#include "schedule/sequence.h"
 #include "schedule/star.h"
 #include "schedule/tree.h"
 
 namespace ringside {
 namespace {
 
+using schedule::in_sequence;
 using schedule::ring_chunks;
 
 // The first is what kAutomatic stands for.
-constexpr std::array kRingFirst{Algorithm::kRing, Algorithm::kStar, Algorithm::kTree};
+constexpr std::array kOfOneBuffer{Algorithm::kRing, Algorithm::kStar, Algorithm::kTree,
+                                  Algorithm::kChain, Algorithm::kHierarchical};
+constexpr std::array kOfAllReduce{Algorithm::kRing,         Algorithm::kStar,
+                                  Algorithm::kTree,         Algorithm::kChain,
+                                  Algorithm::kDoubleTree,   Algorithm::kHalvingDoubling,
+                                  Algorithm::kHierarchical, Algorithm::kDirect};
+constexpr std::array kOfBlocks{Algorithm::kRing,         Algorithm::kStar,
+                               Algorithm::kTree,         Algorithm::kHalvingDoubling,
+                               Algorithm::kHierarchical, Algorithm::kDirect};
 constexpr std::array kWithoutRing{Algorithm::kStar, Algorithm::kTree};
-constexpr std::array kDirect{Algorithm::kStar};
+constexpr std::array kOneMessage{Algorithm::kStar};
 
 void check_request(const ScheduleRequest& request) {
   const std::string fault = schedule::fault_in(request);
@@ -42,12 +55,6 @@ std::vector<Range> make_blocks(const ScheduleRequest& request) {
     begin += count;
   }
   return blocks;
-}
-
-std::vector<Round> in_sequence(std::vector<Round> first, std::vector<Round> second) {
-  first.insert(first.end(), std::make_move_iterator(second.begin()),
-               std::make_move_iterator(second.end()));
-  return first;
 }
 
 std::vector<Round> ring_rounds(const Schedule& schedule) {
@@ -118,6 +125,66 @@ std::vector<Round> rooted_rounds(const RootedOperations& star_or_tree, const Sch
                      star_or_tree.broadcast(ranks, 0, buffer));
 }
 
+std::vector<Round> chain_rounds(const Schedule& schedule) {
+  const ScheduleRequest& request = schedule.request;
+  const Range buffer{0, schedule.elements};
+  const auto reduce = [&](int root) {
+    return schedule::chain_reduce(request.ranks, root, buffer, request.pieces, request.direction);
+  };
+  const auto broadcast = [&](int root) {
+    return schedule::chain_broadcast(request.ranks, root, buffer, request.pieces,
+                                     request.direction);
+  };
+  if (request.operation == Operation::kBroadcast) return broadcast(request.root);
+  if (request.operation == Operation::kReduce) return reduce(request.root);
+  return in_sequence(reduce(0), broadcast(0));
+}
+
+// Halving-doubling and direct know reduce-scatter and all-gather; all-reduce and barrier are both.
+std::vector<Round> halving_doubling_rounds(const Schedule& schedule) {
+  const int ranks = schedule.request.ranks;
+  switch (schedule.request.operation) {
+    case Operation::kReduceScatter:
+      return schedule::halving_reduce_scatter(schedule.blocks);
+    case Operation::kAllGather:
+      return schedule::doubling_all_gather(schedule.blocks);
+    default:
+      return schedule::halving_doubling_all_reduce(ranks, {0, schedule.elements});
+  }
+}
+
+std::vector<Round> direct_rounds(const Schedule& schedule) {
+  switch (schedule.request.operation) {
+    case Operation::kReduceScatter:
+      return schedule::direct_reduce_scatter(schedule.blocks);
+    case Operation::kAllGather:
+      return schedule::direct_all_gather(schedule.blocks);
+    default:
+      break;
+  }
+  const std::vector<Range> chunks =
+      schedule::even_parts({0, schedule.elements}, schedule.request.ranks);
+  return in_sequence(schedule::direct_reduce_scatter(chunks), schedule::direct_all_gather(chunks));
+}
+
+std::vector<Round> hierarchical_rounds(const Schedule& schedule) {
+  const ScheduleRequest& request = schedule.request;
+  const schedule::Nodes nodes{request.ranks / request.node_size, request.node_size};
+  const Range buffer{0, schedule.elements};
+  switch (request.operation) {
+    case Operation::kBroadcast:
+      return schedule::hierarchical_broadcast(nodes, request.root, buffer);
+    case Operation::kReduce:
+      return schedule::hierarchical_reduce(nodes, request.root, buffer);
+    case Operation::kAllGather:
+      return schedule::hierarchical_all_gather(nodes, schedule.blocks);
+    case Operation::kReduceScatter:
+      return schedule::hierarchical_reduce_scatter(nodes, schedule.blocks);
+    default:  // all-reduce, and barrier, an all-reduce of nothing
+      return schedule::hierarchical_all_reduce(nodes, buffer);
+  }
+}
+
 std::vector<Round> make_rounds(const Schedule& schedule) {
   const ScheduleRequest& request = schedule.request;
   if (is_pair(request.operation)) {
@@ -128,6 +195,17 @@ std::vector<Round> make_rounds(const Schedule& schedule) {
       return rooted_rounds(kStarOperations, schedule);
     case Algorithm::kTree:
       return rooted_rounds(kTreeOperations, schedule);
+    case Algorithm::kChain:
+      return chain_rounds(schedule);
+    case Algorithm::kDoubleTree:
+      return schedule::double_tree_all_reduce(request.ranks, {0, schedule.elements},
+                                              request.pieces);
+    case Algorithm::kHalvingDoubling:
+      return halving_doubling_rounds(schedule);
+    case Algorithm::kHierarchical:
+      return hierarchical_rounds(schedule);
+    case Algorithm::kDirect:
+      return direct_rounds(schedule);
     case Algorithm::kRing:
     case Algorithm::kAutomatic:  // make_schedule has chosen one
       break;
@@ -144,16 +222,18 @@ std::span<const Algorithm> algorithms_for(Operation operation) {
       return kWithoutRing;
     case Operation::kSend:
     case Operation::kRecv:
-      return kDirect;
+      return kOneMessage;
     case Operation::kBroadcast:
     case Operation::kReduce:
-    case Operation::kAllReduce:
+      return kOfOneBuffer;
     case Operation::kAllGather:
     case Operation::kReduceScatter:
+      return kOfBlocks;
+    case Operation::kAllReduce:
     case Operation::kBarrier:
       break;
   }
-  return kRingFirst;
+  return kOfAllReduce;
 }
 
 Schedule make_schedule(const ScheduleRequest& request) {
@@ -161,6 +241,7 @@ Schedule make_schedule(const ScheduleRequest& request) {
   Schedule result;
   result.request = request;
   result.request.algorithm = schedule::chosen_algorithm(request);
+  result.request.node_size = schedule::chosen_node_size(request);
   result.elements = schedule::full_buffer_elements(request);
   if (has_blocks(request.operation)) result.blocks = make_blocks(request);
   result.rounds = make_rounds(result);

@@ -22,10 +22,16 @@ constexpr NameTable<ReduceOp, 4> kReduceOpNames{{{ReduceOp::kSum, "sum"},
                                                  {ReduceOp::kAvg, "avg"},
                                                  {ReduceOp::kMin, "min"},
                                                  {ReduceOp::kMax, "max"}}};
-constexpr NameTable<Algorithm, 4> kAlgorithmNames{{{Algorithm::kAutomatic, "auto"},
-                                                   {Algorithm::kRing, "ring"},
-                                                   {Algorithm::kStar, "star"},
-                                                   {Algorithm::kTree, "tree"}}};
+constexpr NameTable<Algorithm, 9> kAlgorithmNames{
+    {{Algorithm::kAutomatic, "auto"},
+     {Algorithm::kRing, "ring"},
+     {Algorithm::kStar, "star"},
+     {Algorithm::kTree, "tree"},
+     {Algorithm::kChain, "chain"},
+     {Algorithm::kDoubleTree, "double-tree"},
+     {Algorithm::kHalvingDoubling, "halving-doubling"},
+     {Algorithm::kHierarchical, "hierarchical"},
+     {Algorithm::kDirect, "direct"}}};
 constexpr NameTable<Border, 3> kBorderNames{
     {{Border::kNccl, "nccl"}, {Border::kGloo, "gloo"}, {Border::kEven, "even"}}};
 constexpr NameTable<Direction, 2> kDirectionNames{

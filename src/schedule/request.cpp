@@ -48,6 +48,12 @@ std::string fault_in_algorithm(const ScheduleRequest& request) {
                      fmt::join(names, ", "));
 }
 
+std::string fault_in_node_size(const ScheduleRequest& request) {
+  if (request.algorithm != Algorithm::kHierarchical || request.node_size == 0) return {};
+  if (request.node_size > 0 && request.ranks % request.node_size == 0) return {};
+  return fmt::format("node size {}: must divide the {} ranks", request.node_size, request.ranks);
+}
+
 // So that a hostile count is an error and not a wrong size.
 std::string fault_in_size(const ScheduleRequest& request) {
   if (request.operation == Operation::kBarrier) return {};
@@ -76,12 +82,23 @@ std::string fault_in(const ScheduleRequest& request) {
   if (request.pieces < 1) return fmt::format("{} pieces: must be at least 1", request.pieces);
   if (std::string fault = fault_in_counts(request); !fault.empty()) return fault;
   if (std::string fault = fault_in_algorithm(request); !fault.empty()) return fault;
+  if (std::string fault = fault_in_node_size(request); !fault.empty()) return fault;
   return fault_in_size(request);
 }
 
 Algorithm chosen_algorithm(const ScheduleRequest& request) {
   return request.algorithm == Algorithm::kAutomatic ? algorithms_for(request.operation).front()
                                                     : request.algorithm;
+}
+
+int chosen_node_size(const ScheduleRequest& request) {
+  if (chosen_algorithm(request) != Algorithm::kHierarchical) return 0;
+  if (request.node_size > 0) return request.node_size;
+  int chosen = 1;
+  for (int size = 1; size * size <= request.ranks; ++size) {
+    if (request.ranks % size == 0) chosen = size;
+  }
+  return chosen;
 }
 
 std::size_t full_buffer_elements(const ScheduleRequest& request) {

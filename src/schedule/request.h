@@ -14,6 +14,9 @@ std::string fault_in(const ScheduleRequest& request);
 /// The algorithm asked for, or what kAutomatic stands for. Of a request without fault.
 Algorithm chosen_algorithm(const ScheduleRequest& request);
 
+/// The node size asked for, or what 0 stands for; 0 where the algorithm has no nodes. Of a request
+/// without fault.
+int chosen_node_size(const ScheduleRequest& request);
 /// The size of every rank's full buffer. Of a request without fault.
 std::size_t full_buffer_elements(const ScheduleRequest& request);
 

@@ -3,21 +3,10 @@
 #include <algorithm>
 
 #include "schedule/positions.h"
+#include "schedule/sequence.h"
 
 namespace ringside::schedule {
 namespace {
-
-// The same edges the other way round, last round first.
-std::vector<Round> mirrored(std::vector<Round> rounds, Action action) {
-  std::reverse(rounds.begin(), rounds.end());
-  for (Round& round : rounds) {
-    for (Message& message : round) {
-      std::swap(message.source, message.destination);
-      message.action = action;
-    }
-  }
-  return rounds;
-}
 
 // The blocks of ranks first, first + 1, ..., first + count - 1 (mod n), as one range or, around the
 // end of the buffer, two.

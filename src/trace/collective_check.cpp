@@ -30,6 +30,7 @@ std::size_t most_messages(const ScheduleRequest& request) {
   if (is_pair(request.operation)) return 1;
   if (star) return 2 * ranks;
   if (request.algorithm == Algorithm::kTree) return 2 * ranks * pieces;
+  if (request.algorithm == Algorithm::kDoubleTree) return 4 * ranks * pieces;
   return 2 * ranks * std::max(ranks, pieces);
 }
 

@@ -29,8 +29,15 @@ inline constexpr std::array kAllOperations = {
     Operation::kBroadcast, Operation::kScatter,   Operation::kGather,        Operation::kReduce,
     Operation::kAllReduce, Operation::kAllGather, Operation::kReduceScatter, Operation::kSend,
     Operation::kRecv,      Operation::kBarrier};
-inline constexpr std::array kAllAlgorithms = {Algorithm::kAutomatic, Algorithm::kRing,
-                                              Algorithm::kStar, Algorithm::kTree};
+inline constexpr std::array kAllAlgorithms = {Algorithm::kAutomatic,
+                                              Algorithm::kRing,
+                                              Algorithm::kStar,
+                                              Algorithm::kTree,
+                                              Algorithm::kChain,
+                                              Algorithm::kDoubleTree,
+                                              Algorithm::kHalvingDoubling,
+                                              Algorithm::kHierarchical,
+                                              Algorithm::kDirect};
 inline constexpr std::array kAllReduceOps = {ReduceOp::kSum, ReduceOp::kAvg, ReduceOp::kMin,
                                              ReduceOp::kMax};
 inline constexpr std::array kAllBorders = {Border::kNccl, Border::kGloo, Border::kEven};

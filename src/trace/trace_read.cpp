@@ -114,14 +114,17 @@ ScheduleRequest read_request(const JsonValue& json) {
   request.direction = json.at("direction").one_of(kAllDirections);
   request.border = json.at("border").one_of(kAllBorders);
   request.pieces = json.at("pieces").small_integer(1);
+  if (const auto size = json.find("node_size")) {
+    request.node_size = size->small_integer(0, kMostDevices);
+  }
   if (const std::string fault = fault_of(request); !fault.empty()) json.fault(fault);
   return request;
 }
 
 TraceCollective read_collective(const JsonValue& json, int devices, int world_rank) {
   json.allow_only({"operation", "algorithm", "ranks", "count", "root", "peer", "dtype", "counts",
-                   "direction", "border", "pieces", "op", "communicator", "sequence", "rank",
-                   "world_ranks"});
+                   "direction", "border", "pieces", "node_size", "op", "communicator", "sequence",
+                   "rank", "world_ranks"});
   TraceCollective collective;
   collective.request = read_request(json);
   collective.op = json.at("op").one_of(kAllReduceOps);

@@ -83,6 +83,7 @@ void write_collective(JsonWriter& json, const TraceCollective& collective) {
   json.field("direction", to_string(request.direction));
   json.field("border", to_string(request.border));
   json.field("pieces", request.pieces);
+  if (request.node_size > 0) json.field("node_size", request.node_size);
   json.field("op", to_string(collective.op));
   json.field("communicator", collective.communicator);
   json.field("sequence", collective.sequence);

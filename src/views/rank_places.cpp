@@ -67,8 +67,11 @@ std::map<int, std::vector<int>> hidden_groups(const Schedule& schedule, int most
 
 RankPlaces choose_slots(const Schedule& schedule, int most) {
   RankPlaces places;
+  const Algorithm algorithm = schedule.request.algorithm;
+  const bool is_tree = algorithm == Algorithm::kTree || (algorithm == Algorithm::kHierarchical &&
+                                                         has_root(schedule.request.operation));
   places.has_levels =
-      schedule.request.algorithm != Algorithm::kRing && !is_pair(schedule.request.operation);
+      (algorithm == Algorithm::kStar || is_tree) && !is_pair(schedule.request.operation);
   const std::vector<int> levels = places.has_levels ? levels_of(schedule) : std::vector<int>();
   std::map<int, std::vector<int>> ellipses;  // by their first rank
   for (auto& [group, hidden] : hidden_groups(schedule, most, levels)) {

@@ -177,18 +177,20 @@ Arrows SchedulePictures::arrows_of(std::optional<std::size_t> round) const {
   return arrows;
 }
 
-// "chunk 2", "blocks 4 to 7", "all".
+// "chunk 2", "blocks 4 to 7", "chunks 0, 1", "all".
 std::string SchedulePictures::message_text(const Message& message) const {
   if (message.chunk >= 0) return fmt::format("{} {}", chunk_word(), message.chunk);
+  const std::vector<Range>& parts = schedule_.blocks.empty() ? states_.chunks : schedule_.blocks;
   std::vector<int> blocks;
-  for (std::size_t i = 0; i < schedule_.blocks.size(); ++i) {
-    const Range& block = schedule_.blocks[i];
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Range& block = parts[i];
     const bool inside =
         block.begin >= message.range.begin && block.end <= message.range.end && block.size() > 0;
     if (inside) blocks.push_back(static_cast<int>(i));
   }
-  if (blocks.empty() || message.range.size() == schedule_.elements) return "all";
-  return fmt::format("block{} {}", blocks.size() == 1 ? "" : "s", format_ranks(blocks));
+  if (message.range.size() == schedule_.elements) return "all";
+  if (blocks.empty()) return message.range.size() == 0 ? "nothing" : "part";
+  return fmt::format("{}{} {}", chunk_word(), blocks.size() == 1 ? "" : "s", format_ranks(blocks));
 }
 
 std::string SchedulePictures::arrow_text(const Arrow& arrow, bool whole) const {

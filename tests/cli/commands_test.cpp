@@ -46,18 +46,20 @@ TEST(Collective, ShowsARingRoundByRound) {
 
 TEST(Collective, EveryOperationAndAlgorithmRunsAndCostsWhatItsFormulaSays) {
   const std::vector<std::pair<std::string, Words>> kAll = {
-      {"broadcast", {"ring", "star", "tree"}},
-      {"reduce", {"ring", "star", "tree"}},
-      {"all-reduce", {"ring", "star", "tree"}},
-      {"all-gather", {"ring", "star", "tree"}},
-      {"reduce-scatter", {"ring", "star", "tree"}},
+      {"broadcast", {"ring", "star", "tree", "chain", "hierarchical"}},
+      {"reduce", {"ring", "star", "tree", "chain", "hierarchical"}},
+      {"all-reduce",
+       {"ring", "star", "tree", "chain", "double-tree", "halving-doubling", "hierarchical",
+        "direct"}},
+      {"all-gather", {"ring", "star", "tree", "halving-doubling", "hierarchical", "direct"}},
+      {"reduce-scatter", {"ring", "star", "tree", "halving-doubling", "hierarchical", "direct"}},
       {"scatter", {"star", "tree"}},
       {"gather", {"star", "tree"}},
       {"send", {"auto"}},
       {"barrier", {"auto"}}};
   for (const auto& [operation, algorithms] : kAll) {
     for (const std::string& algorithm : algorithms) {
-      for (const char* ranks : {"2", "5", "8"}) {
+      for (const char* ranks : {"2", "5", "6", "8"}) {
         Words words{"collective", operation,  "--algorithm", algorithm, "--ranks",
                     ranks,        "--border", "even",        "--json"};
         if (operation != "barrier") words.insert(words.end(), {"--count", "40"});

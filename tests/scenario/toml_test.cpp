@@ -52,6 +52,8 @@ broadcast-buffers = false
 algorithm = "tree"
 direction = "down"
 border = "gloo"
+pieces = 3
+node-size = 2
 memory = "64MB"
 sim-workers = 3
 stepwise = true
@@ -81,6 +83,8 @@ out = "pictures"
   EXPECT_EQ(s.algorithm, Algorithm::kTree);
   EXPECT_EQ(s.direction, Direction::kDown);
   EXPECT_EQ(s.border, Border::kGloo);
+  EXPECT_EQ(s.pieces, 3);
+  EXPECT_EQ(s.node_size, 2);
   EXPECT_EQ(s.memory, 64'000'000u);
   EXPECT_EQ(s.sim_workers, 3);
   EXPECT_TRUE(s.stepwise);

@@ -15,7 +15,8 @@ std::string describe(const ScheduleRequest& request) {
          std::string(to_string(request.algorithm)) + ", " + std::to_string(request.ranks) +
          " ranks, count " + std::to_string(request.count) + ", root " +
          std::to_string(request.root) + ", " + std::string(to_string(request.border)) + ", " +
-         std::string(to_string(request.direction)) + ", pieces " + std::to_string(request.pieces);
+         std::string(to_string(request.direction)) + ", pieces " + std::to_string(request.pieces) +
+         ", nodes of " + std::to_string(request.node_size);
 }
 
 // Calls `visit` with every request of `operation` and `ranks` that makes a different schedule.
@@ -30,9 +31,10 @@ void for_each_request(Operation operation, int ranks, Visit visit) {
   request.ranks = ranks;
   for (const Algorithm algorithm : algorithms_for(operation)) {
     request.algorithm = algorithm;
-    const bool ring = algorithm == Algorithm::kRing;
-    const bool borders = ring && operation == Operation::kAllReduce;
-    const bool pieces = ring && has_root(operation);
+    const bool ring = algorithm == Algorithm::kRing || algorithm == Algorithm::kChain;
+    const bool borders = algorithm == Algorithm::kRing && operation == Operation::kAllReduce;
+    const bool pieces = (ring && has_root(operation)) || algorithm == Algorithm::kChain ||
+                        algorithm == Algorithm::kDoubleTree;
     for (const std::size_t count : counts) {
       request.count = count;
       for (int root = 0; root < (has_root(operation) ? ranks : 1); ++root) {
@@ -43,7 +45,12 @@ void for_each_request(Operation operation, int ranks, Visit visit) {
             request.border = static_cast<Border>(border);
             for (const int k : pieces ? std::set<int>{1, 2, 5} : std::set<int>{1}) {
               request.pieces = k;
-              visit(request);
+              for (request.node_size = 0; request.node_size <= ranks; ++request.node_size) {
+                if (request.node_size > 0 && ranks % request.node_size != 0) continue;
+                visit(request);
+                if (algorithm != Algorithm::kHierarchical) break;
+              }
+              request.node_size = 0;
             }
           }
         }

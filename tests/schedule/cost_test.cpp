@@ -18,8 +18,9 @@ std::size_t ceil_log2(std::size_t n) {
   return d;
 }
 
-// Divisible by every n and by 16 bytes afterwards, so that the closed forms hold without borders.
-constexpr std::size_t kBlock = 12;
+// n blocks are divisible by every n, by 2^floor(log2 n) and by 16 bytes afterwards, so that the
+// closed forms hold without borders.
+constexpr std::size_t kBlock = 48;
 
 ScheduleCost cost_of(Operation operation, Algorithm algorithm, int ranks, int pieces = 1,
                      int root = 0) {
@@ -170,6 +171,122 @@ TEST(ClosedForm, Tree) {
     return Closed{ceil_log2(n), n - 1, block_levels(n) * (s / n), largest_subtree(n) * (s / n),
                   s * (n - 1) / n};
   });
+}
+
+std::size_t floor_log2(std::size_t n) { return ceil_log2(n + 1) - 1; }
+
+TEST(ClosedForm, ChainAllReduce) {
+  for (int ranks = 2; ranks <= kMaxRanks; ++ranks) {
+    for (const int pieces : {1, 3, 6}) {
+      const auto n = static_cast<std::size_t>(ranks);
+      const auto k = static_cast<std::size_t>(pieces);
+      const std::size_t s = n * kBlock;
+      const std::size_t most = n > 2 ? 2 * s : s;
+      expect_cost(cost_of(Operation::kAllReduce, Algorithm::kChain, ranks, pieces),
+                  {2 * (n - 2 + k), 2 * (n - 1) * k, 2 * (n - 1) * s, most, most},
+                  "chain " + std::to_string(n) + ", pieces " + std::to_string(k));
+    }
+  }
+}
+
+TEST(ClosedForm, DoubleTree) {
+  for (int ranks = 2; ranks <= kMaxRanks; ++ranks) {
+    for (const int pieces : {1, 2, 3, 6}) {
+      const auto n = static_cast<std::size_t>(ranks);
+      const auto k = static_cast<std::size_t>(pieces);
+      const std::size_t s = n * kBlock;
+      const ScheduleCost cost =
+          cost_of(Operation::kAllReduce, Algorithm::kDoubleTree, ranks, pieces);
+      const std::string what = "double tree " + std::to_string(n) + ", pieces " + std::to_string(k);
+      EXPECT_EQ(cost.rounds, 2 * (ceil_log2(n) + k - 1)) << what;
+      EXPECT_EQ(cost.messages, 4 * (n - 1) * k) << what;
+      EXPECT_EQ(cost.elements, 2 * (n - 1) * s) << what;
+      // The rank that may be inner in both trees of an odd number has up to 3 S.
+      EXPECT_LE(cost.max_sent_by_rank, (n % 2 == 0 ? 2 : 3) * s) << what;
+      EXPECT_LE(cost.max_received_by_rank, (n % 2 == 0 ? 2 : 3) * s) << what;
+    }
+  }
+  EXPECT_EQ(cost_of(Operation::kBarrier, Algorithm::kDoubleTree, 8).rounds, 6U);
+}
+
+// d = floor(log2 n), r = n - 2^d ranks that hand their data to another one.
+TEST(ClosedForm, HalvingDoubling) {
+  expect_closed_form(
+      Operation::kAllReduce, Algorithm::kHalvingDoubling, [](std::size_t n, std::size_t s) {
+        const std::size_t d = floor_log2(n);
+        const std::size_t power = std::size_t{1} << d;
+        const std::size_t r = n - power;
+        const std::size_t own = 2 * (s - s / power);
+        const std::size_t most = n == 1 ? 0 : own + (r > 0 ? s : 0);
+        return Closed{2 * d + (r > 0 ? 2 : 0), 2 * d * power + 2 * r, 2 * (n - 1) * s, most, most};
+      });
+  for (const auto operation : {Operation::kReduceScatter, Operation::kAllGather}) {
+    for (int ranks = 2; ranks <= kMaxRanks; ++ranks) {
+      const auto n = static_cast<std::size_t>(ranks);
+      const std::size_t s = n * kBlock;
+      const std::size_t d = floor_log2(n);
+      const std::size_t r = n - (std::size_t{1} << d);
+      const ScheduleCost cost = cost_of(operation, Algorithm::kHalvingDoubling, ranks);
+      EXPECT_EQ(cost.rounds, d + (r > 0 ? 2 : 0)) << n;
+      EXPECT_EQ(cost.messages, d * (n - r) + 2 * r) << n;
+      EXPECT_EQ(cost.elements, (n - 1) * s + r * kBlock) << n;
+      if (r == 0) {
+        EXPECT_EQ(cost.max_sent_by_rank, s - kBlock) << n;
+      }
+    }
+  }
+}
+
+TEST(ClosedForm, DirectMovesWhatTheRingMoves) {
+  const auto half = [](std::size_t n, std::size_t s) {
+    return Closed{n - 1, n * (n - 1), (n - 1) * s, s * (n - 1) / n, s * (n - 1) / n};
+  };
+  expect_closed_form(Operation::kReduceScatter, Algorithm::kDirect, half);
+  expect_closed_form(Operation::kAllGather, Algorithm::kDirect, half);
+  expect_closed_form(Operation::kAllReduce, Algorithm::kDirect, [&](std::size_t n, std::size_t s) {
+    const Closed one = half(n, s);
+    return Closed{2 * one.rounds, 2 * one.messages, 2 * one.elements, 2 * one.sent,
+                  2 * one.received};
+  });
+}
+
+// N nodes of p ranks, for every p that divides n.
+TEST(ClosedForm, Hierarchical) {
+  for (int ranks = 2; ranks <= kMaxRanks; ++ranks) {
+    for (int size = 1; size <= ranks; ++size) {
+      if (ranks % size != 0) continue;
+      const auto n = static_cast<std::size_t>(ranks);
+      const auto p = static_cast<std::size_t>(size);
+      const std::size_t nodes = n / p;
+      const std::size_t s = n * kBlock;
+      const std::string what = std::to_string(nodes) + " nodes of " + std::to_string(p);
+      const auto cost = [&](Operation operation) {
+        ScheduleRequest request;
+        request.operation = operation;
+        request.algorithm = Algorithm::kHierarchical;
+        request.ranks = ranks;
+        request.node_size = size;
+        request.count = has_blocks(operation) ? kBlock : s;
+        return count_cost(make_schedule(request));
+      };
+      const std::size_t flat = s - kBlock;  // the ring's (n-1)/n S
+      expect_cost(cost(Operation::kAllReduce),
+                  {2 * (p - 1) + 2 * (nodes - 1), 2 * n * (p - 1 + nodes - 1), 2 * (n - 1) * s,
+                   2 * flat, 2 * flat},
+                  what);
+      const std::size_t inside = n * nodes * (p - 1);
+      const std::size_t between = n * (nodes - 1);
+      for (const auto operation : {Operation::kAllGather, Operation::kReduceScatter}) {
+        expect_cost(cost(operation), {nodes - 1 + p - 1, inside + between, (n - 1) * s, flat, flat},
+                    what);
+      }
+      const ScheduleCost broadcast = cost(Operation::kBroadcast);
+      EXPECT_EQ(broadcast.rounds, ceil_log2(nodes) + ceil_log2(p)) << what;
+      EXPECT_EQ(broadcast.messages, n - 1) << what;
+      EXPECT_EQ(broadcast.elements, (n - 1) * s) << what;
+      EXPECT_EQ(cost(Operation::kReduce).elements, broadcast.elements) << what;
+    }
+  }
 }
 
 TEST(ClosedForm, TreeCompositionsAreTheSumOfTheirParts) {

@@ -4,7 +4,9 @@
 
 #include <string>
 
+#include "ringside/error.h"
 #include "ringside/schedule.h"
+#include "schedule/double_tree.h"
 
 namespace ringside {
 namespace {
@@ -143,6 +145,76 @@ TEST(Schedule, CountsPerRankMakeBlocksOfTheirOwnSize) {
   const Schedule schedule = make_schedule(request);
   EXPECT_EQ(schedule.elements, 10U);
   EXPECT_EQ(schedule.blocks, (std::vector<Range>{{0, 3}, {3, 6}, {6, 9}, {9, 10}}));
+}
+
+// The tables of NCCL's trees for 4 and 8 ranks; -1 is the root.
+TEST(DoubleTreeSchedule, HasNcclsParents) {
+  using Parents = std::vector<int>;
+  EXPECT_EQ(schedule::double_tree_parents(4, 0), (Parents{-1, 2, 0, 2}));
+  EXPECT_EQ(schedule::double_tree_parents(4, 1), (Parents{1, 3, 1, -1}));
+  EXPECT_EQ(schedule::double_tree_parents(8, 0), (Parents{-1, 2, 4, 2, 0, 6, 4, 6}));
+  EXPECT_EQ(schedule::double_tree_parents(8, 1), (Parents{1, 3, 1, 7, 5, 3, 5, -1}));
+}
+
+TEST(DoubleTreeSchedule, AllReduceGoesUpBothTreesAndDownAgain) {
+  EXPECT_EQ(text(make(Operation::kAllReduce, Algorithm::kDoubleTree, 4, 8)),
+            (Lines{"1>2 c0+  3>2 c0+  0>1 c1+  2>1 c1+", "2>0 c0+  1>3 c1+", "0>2 c0  3>1 c1",
+                   "2>1 c0  2>3 c0  1>0 c1  1>2 c1"}));
+}
+
+TEST(HalvingDoublingSchedule, AllReduceHalvesThenDoubles) {
+  EXPECT_EQ(text(make(Operation::kAllReduce, Algorithm::kHalvingDoubling, 4, 8)),
+            (Lines{"2>0 [0,4)+  3>1 [0,4)+  0>2 [4,8)+  1>3 [4,8)+",
+                   "1>0 [0,2)+  0>1 [2,4)+  3>2 [4,6)+  2>3 [6,8)+",
+                   "0>1 [0,2)  1>0 [2,4)  2>3 [4,6)  3>2 [6,8)",
+                   "0>2 [0,4)  1>3 [0,4)  2>0 [4,8)  3>1 [4,8)"}));
+}
+
+TEST(HalvingDoublingSchedule, OneOfEachOddPairActsForBoth) {
+  EXPECT_EQ(text(make(Operation::kAllReduce, Algorithm::kHalvingDoubling, 3, 4)),
+            (Lines{"1>0 [0,4)+", "2>0 [0,2)+  0>2 [2,4)+", "0>2 [0,2)  2>0 [2,4)", "0>1 [0,4)"}));
+  EXPECT_EQ(text(make(Operation::kReduceScatter, Algorithm::kHalvingDoubling, 3, 2)),
+            (Lines{"1>0 [0,6)+", "2>0 [0,4)+  0>2 [4,6)+", "0>1 [2,4)"}));
+}
+
+TEST(DirectSchedule, EveryRankMeetsEveryOther) {
+  EXPECT_EQ(text(make(Operation::kReduceScatter, Algorithm::kDirect, 3, 2)),
+            (Lines{"0>1 c1+  1>2 c2+  2>0 c0+", "0>2 c2+  1>0 c0+  2>1 c1+"}));
+  EXPECT_EQ(text(make(Operation::kAllGather, Algorithm::kDirect, 3, 2)),
+            (Lines{"0>1 c0  1>2 c1  2>0 c2", "0>2 c0  1>0 c1  2>1 c2"}));
+}
+
+TEST(ChainSchedule, AllReduceGoesToTheFirstRankAndBack) {
+  EXPECT_EQ(text(make(Operation::kAllReduce, Algorithm::kChain, 3, 4)),
+            (Lines{"1>2 [0,4)+", "2>0 [0,4)+", "0>1 [0,4)", "1>2 [0,4)"}));
+}
+
+// Two nodes of two ranks: inside, between twice, inside.
+TEST(HierarchicalSchedule, AllReduceCrossesNodesWithAShare) {
+  const Schedule schedule = make(Operation::kAllReduce, Algorithm::kHierarchical, 4, 8);
+  EXPECT_EQ(schedule.request.node_size, 2);
+  EXPECT_EQ(text(schedule), (Lines{"0>1 [4,8)+  1>0 [0,4)+  2>3 [4,8)+  3>2 [0,4)+",
+                                   "0>2 [2,4)+  2>0 [0,2)+  1>3 [6,8)+  3>1 [4,6)+",
+                                   "0>2 [0,2)  2>0 [2,4)  1>3 [4,6)  3>1 [6,8)",
+                                   "0>1 [0,4)  1>0 [4,8)  2>3 [0,4)  3>2 [4,8)"}));
+}
+
+TEST(HierarchicalSchedule, ANodeSizeMustDivideTheRanks) {
+  ScheduleRequest request;
+  request.algorithm = Algorithm::kHierarchical;
+  request.ranks = 6;
+  for (const auto& [asked, taken] :
+       std::vector<std::pair<int, int>>{{0, 2}, {1, 1}, {3, 3}, {6, 6}}) {
+    request.node_size = asked;
+    EXPECT_EQ(make_schedule(request).request.node_size, taken);
+  }
+  request.node_size = 4;
+  try {
+    make_schedule(request);
+    FAIL() << "4 does not divide 6";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()), "all-reduce: node size 4: must divide the 6 ranks");
+  }
 }
 
 TEST(Schedule, OneRankSendsNothing) {

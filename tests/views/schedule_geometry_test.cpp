@@ -104,12 +104,20 @@ void expect_arrows_clear(const DotText& dot) {
   }
 }
 
+// Those whose ranks stand in a circle but exchange with more than their neighbours are left out.
+bool has_clear_places(Operation operation, Algorithm algorithm) {
+  return algorithm == Algorithm::kRing || algorithm == Algorithm::kStar ||
+         algorithm == Algorithm::kTree || algorithm == Algorithm::kChain ||
+         (algorithm == Algorithm::kHierarchical && has_root(operation));
+}
+
 TEST(ScheduleGeometry, LetsNoArrowRunThroughABoxAndNoLabelLieOnAnother) {
   for (const Operation operation :
        {Operation::kBroadcast, Operation::kScatter, Operation::kGather, Operation::kReduce,
         Operation::kAllReduce, Operation::kAllGather, Operation::kReduceScatter,
         Operation::kBarrier}) {
     for (const Algorithm algorithm : algorithms_for(operation)) {
+      if (!has_clear_places(operation, algorithm)) continue;
       for (const int ranks : {2, 3, 4, 5, 8, 9, 12, 16}) {
         ScheduleRequest request;
         request.operation = operation;

@@ -156,6 +156,19 @@ TEST(Executors, AddInTheDocumentedOrder) {
                [&](std::size_t i, auto) { return ((g(0, i) + g(1, i)) + g(2, i)) + g(3, i); });
   expect_order(Algorithm::kTree, Direction::kUp,
                [&](std::size_t i, auto) { return (g(0, i) + g(2, i)) + (g(1, i) + g(3, i)); });
+  expect_order(Algorithm::kChain, Direction::kUp,
+               [&](std::size_t i, auto) { return ((g(1, i) + g(2, i)) + g(3, i)) + g(0, i); });
+  expect_order(Algorithm::kDoubleTree, Direction::kUp, [&](std::size_t i, auto) {
+    return i < kCount / 2 ? g(0, i) + ((g(2, i) + g(1, i)) + g(3, i))
+                          : g(3, i) + ((g(1, i) + g(0, i)) + g(2, i));
+  });
+  expect_order(Algorithm::kHalvingDoubling, Direction::kUp,
+               [&](std::size_t i, auto) { return (g(0, i) + g(2, i)) + (g(1, i) + g(3, i)); });
+  expect_order(Algorithm::kHierarchical, Direction::kUp,
+               [&](std::size_t i, auto) { return (g(0, i) + g(1, i)) + (g(2, i) + g(3, i)); });
+  expect_order(Algorithm::kDirect, Direction::kUp, [](std::size_t, auto in_ring) {
+    return ((in_ring(0) + in_ring(3)) + in_ring(2)) + in_ring(1);
+  });
 }
 
 // No schedule of ours lets ranks compute values of their own; recursive doubling with operands in
