@@ -31,6 +31,7 @@ ordered_json request_json(const CollectiveRun& run) {
   json["direction"] = to_string(request.direction);
   json["border"] = to_string(request.border);
   json["pieces"] = request.pieces;
+  json["node_size"] = request.node_size;
   json["elements"] = run.schedule.elements;
   return json;
 }
