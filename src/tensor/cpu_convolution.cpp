@@ -1,140 +1,194 @@
-// Convolution as matrix products, image by image: the patches of an image become the columns of a
-// matrix (im2col), so that y = weight * columns. Gradients use the same matrix, transposed.
+// Convolution without im2col: images are staged as planes in which every tap of the kernel is a
+// shift (convolution_planes.h), and two loops for the processor's vectors do the rest
+// (plane_kernels.h). The gradient of the input is a correlation, too: of dy's planes with the
+// weights, every tap shifted the other way.
 //
-// The columns of one image are scratch of the launch; they are not device memory and not accounted.
+// Staged planes are scratch of the launch (workspace.h): a few images at a time, so that they stay
+// in the cache.
 #include <algorithm>
-#include <new>
 
+#include "tensor/convolution_planes.h"
 #include "tensor/cpu_kernel_set.h"
-#include "tensor/gemm.h"
+#include "tensor/lane_sum.h"
+#include "tensor/plane_kernels.h"
 
 namespace ringside {
 namespace {
 
-/// Uninitialised, aligned scratch.
-template <typename T>
-class Scratch {
- public:
-  explicit Scratch(std::int64_t count)
-      : data_(static_cast<T*>(
-            ::operator new(static_cast<std::size_t>(count) * sizeof(T), kAlignment))) {}
-  ~Scratch() { ::operator delete(data_, kAlignment); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  T* data() { return data_; }
+// The arrays of a Workspace.
+constexpr std::size_t kOffsets = 0;
+constexpr std::size_t kWeights = 1;
+constexpr std::size_t kInputPlanes = 2;
+constexpr std::size_t kOutputPlanes = 3;
 
- private:
-  static constexpr std::align_val_t kAlignment{64};
-  T* data_;
+std::int64_t round_up(std::int64_t count, std::int64_t lanes) {
+  return (count + lanes - 1) / lanes * lanes;
+}
+
+/// Puts an image's elements to their places in its planes; the padding is not touched.
+template <typename T>
+void stage_image(const ConvolutionPlanes& planes, T* __restrict staged, const T* __restrict image) {
+  for (std::int64_t c = 0; c < planes.in_channels; ++c) {
+    planes.for_each_phase([&](std::int64_t a, std::int64_t b) {
+      const Span rows = planes.rows.inside(a);
+      const Span columns = planes.columns.inside(b);
+      for (std::int64_t i = rows.first; i < rows.last; ++i) {
+        const T* from = image + planes.rows.image_index(a, i) * planes.columns.in;
+        T* to = staged + i * planes.pitch();
+        for (std::int64_t j = columns.first; j < columns.last; ++j) {
+          to[j] = from[planes.columns.image_index(b, j)];
+        }
+      }
+      staged += planes.plane();
+    });
+    image += planes.rows.in * planes.columns.in;
+  }
+}
+
+/// Where each tap finds the element of position 0, taps in the order of a weight's elements.
+void stage_offsets(const ConvolutionPlanes& planes, std::int64_t* offsets) {
+  const std::int64_t stride = planes.rows.stride;
+  for (std::int64_t c = 0; c < planes.in_channels; ++c) {
+    for (std::int64_t ki = 0; ki < planes.rows.kernel; ++ki) {
+      for (std::int64_t kj = 0; kj < planes.columns.kernel; ++kj) {
+        const std::int64_t phase = planes.phase_index(ki % stride, kj % stride);
+        *offsets++ = (c * planes.phases() + phase) * planes.plane() + ki / stride * planes.pitch() +
+                     kj / stride;
+      }
+    }
+  }
+}
+
+/// y = the positions of one output plane that count, plus the bias.
+template <typename T>
+void unstage_output(const ConvolutionPlanes& planes, T* __restrict y, const T* __restrict plane,
+                    T bias) {
+  const std::int64_t width = planes.columns.out;
+  for (std::int64_t i = 0; i < planes.rows.out; ++i) {
+    for (std::int64_t j = 0; j < width; ++j) y[j] = plane[j] + bias;
+    y += width;
+    plane += planes.pitch();
+  }
+}
+
+/// Rows of dy, `pitch` apart; what lies between them is not touched.
+template <typename T>
+void stage_gradient(const ConvolutionPlanes& planes, T* __restrict staged, const T* __restrict dy) {
+  for (std::int64_t i = 0; i < planes.rows.out; ++i) {
+    std::copy_n(dy, planes.columns.out, staged);
+    dy += planes.columns.out;
+    staged += planes.pitch();
+  }
+}
+
+/// dy's planes for the gradient of the input: a margin of zeros as wide as the taps reach above,
+/// below and left of each row; the margin right of a row is the next row's left one.
+struct GradientPlanes {
+  explicit GradientPlanes(const ConvolutionPlanes& planes)
+      : origin(planes.rows.reach() * planes.pitch() + planes.columns.reach()),
+        plane(planes.rows.reach() * planes.pitch() + planes.plane() + planes.columns.reach()) {}
+
+  std::int64_t origin;  // of dy's first element
+  std::int64_t plane;
 };
 
-/// The sizes of one convolution, in the letters of kernels.h.
-struct Convolution {
-  Convolution(const Shape& x, const Shape& weight, const Shape& y, const Conv2dOptions& options)
-      : batch(x[0]),
-        in_channels(x[1]),
-        height(x[2]),
-        width(x[3]),
-        out_channels(weight[0]),
-        kernel_height(weight[2]),
-        kernel_width(weight[3]),
-        out_height(y[2]),
-        out_width(y[3]),
-        stride(options.stride),
-        padding(options.padding) {}
+/// The part of the input's gradient that lies in one phase: its taps, and the positions that lie
+/// within the image.
+template <typename T>
+class PhaseGradient {
+ public:
+  PhaseGradient(const ConvolutionPlanes& planes, std::int64_t row_phase, std::int64_t column_phase)
+      : planes_(planes),
+        row_phase_(row_phase),
+        column_phase_(column_phase),
+        rows_(planes.rows.inside(row_phase)),
+        columns_(planes.columns.inside(column_phase)),
+        first_(rows_.first * planes.pitch() + columns_.first) {}
 
-  std::int64_t batch, in_channels, height, width;
-  std::int64_t out_channels, kernel_height, kernel_width;
-  std::int64_t out_height, out_width;
-  std::int64_t stride, padding;
-
-  std::int64_t image() const { return in_channels * height * width; }
-  std::int64_t patch() const { return in_channels * kernel_height * kernel_width; }  // C*kh*kw
-  std::int64_t positions() const { return out_height * out_width; }
-  bool nothing() const {
-    return batch == 0 || out_channels == 0 || patch() == 0 || positions() == 0;
+  bool empty() const { return rows_.empty() || columns_.empty(); }
+  std::int64_t positions() const {
+    return (rows_.last - 1) * planes_.pitch() + columns_.last - first_;
   }
 
-  /// The output columns [first, last) whose input column `column * stride - padding + offset` lies
-  /// within the image.
-  std::pair<std::int64_t, std::int64_t> columns_inside(std::int64_t offset) const {
-    const std::int64_t before =
-        padding - offset;  // first column: the least with c*stride >= before
-    const std::int64_t first = before <= 0 ? 0 : (before + stride - 1) / stride;
-    const std::int64_t beyond = width + before;  // columns c with c*stride < beyond
-    const std::int64_t last = beyond <= 0 ? 0 : (beyond + stride - 1) / stride;
-    return {std::min(first, out_width), std::min(last, out_width)};
-  }
-
-  /// Calls visit(plane, in_row, kernel_column, out) for every row of the columns matrix that one
-  /// kernel element and one output row make: `out` is its place in that matrix; in_row is outside
-  /// [0, height) in the padding.
-  template <typename Visit>
-  void for_each_row(Visit visit) const {
-    std::int64_t out = 0;
-    for (std::int64_t c = 0; c < in_channels; ++c) {
-      for (std::int64_t ki = 0; ki < kernel_height; ++ki) {
-        for (std::int64_t kj = 0; kj < kernel_width; ++kj) {
-          for (std::int64_t i = 0; i < out_height; ++i) {
-            visit(c, i * stride - padding + ki, kj, out);
-            out += out_width;
+  /// Writes offsets and weights[tap, channel]; returns the number of taps.
+  std::int64_t stage_taps(std::int64_t* offsets, T* staged_weights, const T* weight) const {
+    const GradientPlanes gradient(planes_);
+    const std::int64_t stride = planes_.rows.stride;
+    const std::int64_t kernel = planes_.rows.kernel * planes_.columns.kernel;
+    std::int64_t taps = 0;
+    for (std::int64_t o = 0; o < planes_.out_channels; ++o) {
+      for (std::int64_t ki = row_phase_; ki < planes_.rows.kernel; ki += stride) {
+        for (std::int64_t kj = column_phase_; kj < planes_.columns.kernel; kj += stride) {
+          offsets[taps++] = o * gradient.plane + gradient.origin + first_ -
+                            ki / stride * planes_.pitch() - kj / stride;
+          const T* element = weight + o * planes_.taps() + ki * planes_.columns.kernel + kj;
+          for (std::int64_t c = 0; c < planes_.in_channels; ++c) {
+            *staged_weights++ = element[c * kernel];
           }
         }
       }
     }
+    return taps;
   }
-};
 
-/// columns[patch element, position] = the image's element there, 0 in the padding.
-template <typename T>
-void image_to_columns(const Convolution& conv, T* __restrict columns, const T* __restrict image) {
-  conv.for_each_row([&](std::int64_t c, std::int64_t in_row, std::int64_t kj, std::int64_t out) {
-    T* row = columns + out;
-    if (in_row < 0 || in_row >= conv.height) {
-      std::fill_n(row, conv.out_width, T(0));
-      return;
+  /// Puts the positions of one channel to their places in the image.
+  void unstage(T* __restrict image, const T* __restrict plane) const {
+    for (std::int64_t i = rows_.first; i < rows_.last; ++i) {
+      T* to = image + planes_.rows.image_index(row_phase_, i) * planes_.columns.in;
+      const T* from = plane + i * planes_.pitch() - first_;
+      for (std::int64_t j = columns_.first; j < columns_.last; ++j) {
+        to[planes_.columns.image_index(column_phase_, j)] = from[j];
+      }
     }
-    const auto [first, last] = conv.columns_inside(kj);
-    const T* from = image + (c * conv.height + in_row) * conv.width - conv.padding + kj;
-    std::fill(row, row + first, T(0));
-    for (std::int64_t j = first; j < last; ++j) row[j] = from[j * conv.stride];
-    std::fill(row + std::max(first, last), row + conv.out_width, T(0));
-  });
-}
+  }
 
-/// The transpose of image_to_columns: adds every column element to the image's element it came
-/// from.
-template <typename T>
-void add_columns_to_image(const Convolution& conv, T* __restrict image,
-                          const T* __restrict columns) {
-  conv.for_each_row([&](std::int64_t c, std::int64_t in_row, std::int64_t kj, std::int64_t out) {
-    if (in_row < 0 || in_row >= conv.height) return;
-    const auto [first, last] = conv.columns_inside(kj);
-    const T* row = columns + out;
-    T* to = image + (c * conv.height + in_row) * conv.width - conv.padding + kj;
-    for (std::int64_t j = first; j < last; ++j) to[j * conv.stride] += row[j];
-  });
-}
+ private:
+  const ConvolutionPlanes& planes_;
+  std::int64_t row_phase_, column_phase_;
+  Span rows_, columns_;
+  std::int64_t first_;  // position
+};
 
 }  // namespace
 
 void CpuKernels::conv2d(LaunchContext&, const DeviceArray& y, const DeviceArray& x,
                         const DeviceArray& weight, const DeviceArray& bias,
                         const Conv2dOptions& options) {
-  const Convolution conv(x.shape, weight.shape, y.shape, options);
-  if (conv.nothing()) return;
+  const ConvolutionPlanes planes(x.shape, weight.shape, y.shape, options);
+  if (planes.nothing()) return;
   visit_floating(y.dtype, [&]<typename T>() {
-    Scratch<T> columns(conv.patch() * conv.positions());
-    for (std::int64_t b = 0; b < conv.batch; ++b) {
-      T* out = y.data<T>() + b * conv.out_channels * conv.positions();
-      image_to_columns(conv, columns.data(), x.data<T>() + b * conv.image());
-      ringside::gemm(conv.out_channels, conv.positions(), conv.patch(), T(1),
-                     MatrixOperand<T>{weight.data<T>(), conv.patch()},
-                     MatrixOperand<T>{columns.data(), conv.positions()}, T(0), out);
-      if (bias.empty()) continue;
-      for (std::int64_t o = 0; o < conv.out_channels; ++o) {
-        const T addend = bias.data<T>()[o];
-        for (std::int64_t p = 0; p < conv.positions(); ++p) *out++ += addend;
+    const PlaneKernels<T>& loops = plane_kernels<T>();
+    const auto workspace = workspaces_.borrow();
+    auto* offsets = workspace->array<std::int64_t>(kOffsets, planes.taps());
+    stage_offsets(planes, offsets);
+    T* weights = workspace->array<T>(kWeights, planes.taps() * planes.out_channels);
+    for (std::int64_t o = 0; o < planes.out_channels; ++o) {
+      const T* from = weight.data<T>() + o * planes.taps();
+      for (std::int64_t k = 0; k < planes.taps(); ++k) {
+        weights[k * planes.out_channels + o] = from[k];
+      }
+    }
+    const std::int64_t staged_count = planes.staged_image() + loops.lanes;
+    T* staged = workspace->array<T>(kInputPlanes, staged_count);
+    std::fill_n(staged, staged_count, T(0));
+    const std::int64_t out_pitch = round_up(planes.positions(), loops.lanes);
+    T* out = workspace->array<T>(kOutputPlanes, planes.out_channels * out_pitch);
+    const Correlation<T> correlation{out,
+                                     out_pitch,
+                                     staged,
+                                     offsets,
+                                     planes.taps(),
+                                     weights,
+                                     planes.out_channels,
+                                     planes.positions()};
+    const std::int64_t out_plane = planes.rows.out * planes.columns.out;
+    for (std::int64_t b = 0; b < planes.batch; ++b) {
+      stage_image(planes, staged, x.data<T>() + b * planes.image());
+      loops.correlate(correlation);
+      T* to = y.data<T>() + b * planes.out_image();
+      for (std::int64_t o = 0; o < planes.out_channels; ++o) {
+        unstage_output(planes, to + o * out_plane, out + o * out_pitch,
+                       bias.empty() ? T(0) : bias.data<T>()[o]);
       }
     }
   });
@@ -142,36 +196,81 @@ void CpuKernels::conv2d(LaunchContext&, const DeviceArray& y, const DeviceArray&
 
 void CpuKernels::conv2d_backward_input(LaunchContext&, const DeviceArray& dx, const DeviceArray& dy,
                                        const DeviceArray& weight, const Conv2dOptions& options) {
-  const Convolution conv(dx.shape, weight.shape, dy.shape, options);
+  const ConvolutionPlanes planes(dx.shape, weight.shape, dy.shape, options);
   visit_floating(dx.dtype, [&]<typename T>() {
-    std::fill_n(dx.data<T>(), dx.count(), T(0));
-    if (conv.nothing()) return;
-    Scratch<T> columns(conv.patch() * conv.positions());
-    for (std::int64_t b = 0; b < conv.batch; ++b) {
-      const T* gradient = dy.data<T>() + b * conv.out_channels * conv.positions();
-      ringside::gemm(conv.patch(), conv.positions(), conv.out_channels, T(1),
-                     MatrixOperand<T>{weight.data<T>(), conv.patch(), true},
-                     MatrixOperand<T>{gradient, conv.positions()}, T(0), columns.data());
-      add_columns_to_image(conv, dx.data<T>() + b * conv.image(), columns.data());
-    }
+    // With a stride, there may be elements that no tap reads.
+    if (options.stride > 1 || planes.nothing()) std::fill_n(dx.data<T>(), dx.count(), T(0));
+    if (planes.nothing()) return;
+    const PlaneKernels<T>& loops = plane_kernels<T>();
+    const auto workspace = workspaces_.borrow();
+    const GradientPlanes gradient(planes);
+    const std::int64_t staged_count = planes.out_channels * gradient.plane + loops.lanes;
+    T* staged = workspace->array<T>(kInputPlanes, staged_count);
+    std::fill_n(staged, staged_count, T(0));
+    const std::int64_t most_taps = planes.out_channels * planes.rows.kernel * planes.columns.kernel;
+    auto* offsets = workspace->array<std::int64_t>(kOffsets, most_taps);
+    T* weights = workspace->array<T>(kWeights, most_taps * planes.in_channels);
+    const std::int64_t out_pitch = round_up(planes.plane(), loops.lanes);
+    T* out = workspace->array<T>(kOutputPlanes, planes.in_channels * out_pitch);
+    const std::int64_t out_plane = planes.rows.out * planes.columns.out;
+    const std::int64_t in_plane = planes.rows.in * planes.columns.in;
+    planes.for_each_phase([&](std::int64_t row_phase, std::int64_t column_phase) {
+      const PhaseGradient<T> phase(planes, row_phase, column_phase);
+      if (phase.empty()) return;
+      const std::int64_t taps = phase.stage_taps(offsets, weights, weight.data<T>());
+      const Correlation<T> correlation{out,     out_pitch,          staged,           offsets, taps,
+                                       weights, planes.in_channels, phase.positions()};
+      for (std::int64_t b = 0; b < planes.batch; ++b) {
+        const T* from = dy.data<T>() + b * planes.out_image();
+        for (std::int64_t o = 0; o < planes.out_channels; ++o) {
+          stage_gradient(planes, staged + o * gradient.plane + gradient.origin,
+                         from + o * out_plane);
+        }
+        loops.correlate(correlation);
+        T* image = dx.data<T>() + b * planes.image();
+        for (std::int64_t c = 0; c < planes.in_channels; ++c) {
+          phase.unstage(image + c * in_plane, out + c * out_pitch);
+        }
+      }
+    });
   });
 }
 
 void CpuKernels::conv2d_backward_weight(LaunchContext&, const DeviceArray& dweight,
                                         const DeviceArray& dy, const DeviceArray& x,
                                         const Conv2dOptions& options) {
-  const Convolution conv(x.shape, dweight.shape, dy.shape, options);
+  constexpr std::int64_t kChunkBytes = 256 << 10;
+  const ConvolutionPlanes planes(x.shape, dweight.shape, dy.shape, options);
   visit_floating(dweight.dtype, [&]<typename T>() {
     std::fill_n(dweight.data<T>(), dweight.count(), T(0));
-    if (conv.nothing()) return;
-    Scratch<T> columns(conv.patch() * conv.positions());
-    for (std::int64_t b = 0; b < conv.batch; ++b) {
-      const T* gradient = dy.data<T>() + b * conv.out_channels * conv.positions();
-      image_to_columns(conv, columns.data(), x.data<T>() + b * conv.image());
-      ringside::gemm(conv.out_channels, conv.patch(), conv.positions(), T(1),
-                     MatrixOperand<T>{gradient, conv.positions()},
-                     MatrixOperand<T>{columns.data(), conv.positions(), true}, T(1),
-                     dweight.data<T>());
+    if (planes.nothing()) return;
+    const PlaneKernels<T>& loops = plane_kernels<T>();
+    const auto workspace = workspaces_.borrow();
+    auto* offsets = workspace->array<std::int64_t>(kOffsets, planes.taps());
+    stage_offsets(planes, offsets);
+    const std::int64_t in_stride = round_up(planes.staged_image() + loops.lanes, loops.lanes);
+    const std::int64_t gradient_pitch = round_up(planes.positions(), loops.lanes);
+    const std::int64_t gradient_stride = planes.out_channels * gradient_pitch;
+    const auto image_bytes = static_cast<std::int64_t>(sizeof(T)) * (in_stride + gradient_stride);
+    const std::int64_t chunk = std::clamp<std::int64_t>(kChunkBytes / image_bytes, 1, planes.batch);
+    T* staged = workspace->array<T>(kInputPlanes, chunk * in_stride);
+    T* gradient = workspace->array<T>(kOutputPlanes, chunk * gradient_stride);
+    std::fill_n(staged, chunk * in_stride, T(0));
+    std::fill_n(gradient, chunk * gradient_stride, T(0));
+    const std::int64_t out_plane = planes.rows.out * planes.columns.out;
+    for (std::int64_t first = 0; first < planes.batch; first += chunk) {
+      const std::int64_t images = std::min(chunk, planes.batch - first);
+      for (std::int64_t i = 0; i < images; ++i) {
+        stage_image(planes, staged + i * in_stride, x.data<T>() + (first + i) * planes.image());
+        const T* from = dy.data<T>() + (first + i) * planes.out_image();
+        for (std::int64_t o = 0; o < planes.out_channels; ++o) {
+          stage_gradient(planes, gradient + i * gradient_stride + o * gradient_pitch,
+                         from + o * out_plane);
+        }
+      }
+      loops.add_products({dweight.data<T>(), gradient, gradient_stride, gradient_pitch, staged,
+                          in_stride, offsets, planes.taps(), planes.out_channels, images,
+                          planes.positions()});
     }
   });
 }
@@ -181,13 +280,13 @@ void CpuKernels::conv2d_backward_bias(LaunchContext&, const DeviceArray& dbias,
   visit_floating(dbias.dtype, [&]<typename T>() {
     const std::int64_t channels = dy.shape[1];
     const std::int64_t positions = dy.shape[2] * dy.shape[3];
-    T* sum = dbias.data<T>();
-    std::fill_n(sum, channels, T(0));
-    const T* gradient = dy.data<T>();
-    for (std::int64_t b = 0; b < dy.shape[0]; ++b) {
-      for (std::int64_t o = 0; o < channels; ++o) {
-        for (std::int64_t p = 0; p < positions; ++p) sum[o] += *gradient++;
+    for (std::int64_t o = 0; o < channels; ++o) {
+      double sum = 0;
+      for (std::int64_t b = 0; b < dy.shape[0]; ++b) {
+        const T* gradient = dy.data<T>() + (b * channels + o) * positions;
+        sum += lane_sum(positions, [gradient](std::int64_t p) -> double { return gradient[p]; });
       }
+      dbias.data<T>()[o] = static_cast<T>(sum);
     }
   });
 }

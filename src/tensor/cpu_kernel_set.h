@@ -10,6 +10,7 @@
 
 #include "ringside/error.h"
 #include "ringside/kernels.h"
+#include "tensor/workspace.h"
 
 namespace ringside {
 
@@ -122,6 +123,9 @@ class CpuKernels final : public Kernels {
                       std::span<const DeviceArray> gradients, double max_norm) override;
   void count_correct(LaunchContext&, const DeviceArray& correct, const DeviceArray& logits,
                      const DeviceArray& targets) override;
+
+ private:
+  WorkspacePool workspaces_;
 };
 
 /// visit_dtype for kernels that are defined on floating dtypes only.

@@ -7,7 +7,7 @@
 
 namespace ringside {
 
-/// Stateless and thread-safe; one object serves all devices of a world.
+/// Thread-safe; one object serves all devices of a world.
 std::unique_ptr<Kernels> make_cpu_kernels();
 
 }  // namespace ringside

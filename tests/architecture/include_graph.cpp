@@ -88,7 +88,6 @@ const std::vector<LibraryRule> kLibraryRules = {
     {"cublas", {"backends/cuda"}, true},
     {"nccl.h", {"backends/cuda"}, true},
     {"graphviz/", {"views"}, false},
-    {"dnnl", {"tensor"}, false},
     {"cblas.h", {"tensor"}, false},
     {"zlib.h", {"data"}, false},
     {"boost/", {"cli"}, false},
