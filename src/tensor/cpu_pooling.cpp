@@ -1,6 +1,6 @@
 // Max and average pooling over planes of [B,C,H,W].
 #include <algorithm>
-#include <array>
+#include <cstdint>
 #include <type_traits>
 
 #include "tensor/cpu_kernel_set.h"
@@ -12,73 +12,58 @@ namespace {
 template <typename T>
 using IntegerLike = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 
-/// The windows of one row of y, one after the other along the row, all elements of a window apart
-/// by the same offsets. kStride is the stride, or 0: `stride` is.
-template <typename T, int kStride>
-class WindowRow {
- public:
-  WindowRow(const T* plane, std::int64_t width, const Pool2dOptions& options)
-      : plane_(plane), width_(width), kernel_(options.kernel), stride_(options.stride) {}
-
-  /// The largest of each of `count` windows and its place in the plane; the first of equals, and
-  /// NaN is larger than any number. `corner`: of the first window.
-  void largest(T* y, std::int64_t* argmax, std::int64_t corner, std::int64_t count) const {
-    const std::int64_t stride = kStride == 0 ? stride_ : kStride;
-    for (; count > 0; count -= kBlock) {
-      const std::int64_t size = std::min(count, kBlock);
-      largest_of_block(y, argmax, corner, size);
-      y += size;
-      argmax += size;
-      corner += size * stride;
-    }
-  }
-
- private:
-  static constexpr std::int64_t kBlock = 64;
-
-  void largest_of_block(T* __restrict y, std::int64_t* __restrict argmax, std::int64_t corner,
-                        std::int64_t count) const {
-    const std::int64_t stride = kStride == 0 ? stride_ : kStride;
-    std::array<IntegerLike<T>, kBlock> offset_of_largest{};
-    IntegerLike<T>* __restrict chosen = offset_of_largest.data();
-    const T* __restrict first = plane_ + corner;
-    for (std::int64_t j = 0; j < count; ++j) y[j] = first[j * stride];
-    for (std::int64_t element = 1; element < kernel_ * kernel_; ++element) {
-      const std::int64_t offset = element / kernel_ * width_ + element % kernel_;
-      const auto short_offset = static_cast<IntegerLike<T>>(offset);
-      const T* __restrict values = first + offset;
-      for (std::int64_t j = 0; j < count; ++j) {
-        const T value = values[j * stride];
-        const T best = y[j];
-        const bool larger = (value > best) | ((value != value) & (best == best));
-        y[j] = larger ? value : best;
-        chosen[j] = larger ? short_offset : chosen[j];
-      }
-    }
-    for (std::int64_t j = 0; j < count; ++j) argmax[j] = corner + j * stride + chosen[j];
-  }
-
-  const T* plane_;
-  std::int64_t width_, kernel_, stride_;
+template <typename T>
+struct Element {
+  T value;
+  IntegerLike<T> offset;  // from the window's corner
 };
 
-template <typename T, int kStride>
-void max_pool_planes(const DeviceArray& y, const DeviceArray& argmax, const DeviceArray& x,
-                     const Pool2dOptions& options) {
-  const std::int64_t planes = x.shape[0] * x.shape[1];
-  const std::int64_t width = x.shape[3];
-  const std::int64_t plane = x.shape[2] * width;
-  const std::int64_t out_height = y.shape[2];
-  const std::int64_t out_width = y.shape[3];
-  T* out = y.data<T>();
-  auto* index = argmax.data<std::int64_t>();
-  for (std::int64_t p = 0; p < planes; ++p) {
-    const WindowRow<T, kStride> row(x.data<T>() + p * plane, width, options);
-    for (std::int64_t i = 0; i < out_height; ++i) {
-      row.largest(out, index, i * options.stride * width, out_width);
-      out += out_width;
-      index += out_width;
+/// The first of equals; NaN is larger than any number. Selects of one comparison each, which is
+/// what GCC turns into vector code.
+template <typename T>
+Element<T> larger(const Element<T>& first, const Element<T>& second) {
+  const bool exceeds = second.value > first.value;
+  const Element<T> number{exceeds ? second.value : first.value,
+                          exceeds ? second.offset : first.offset};
+  const bool second_is_nan = second.value != second.value;
+  const Element<T> with_second{second_is_nan ? second.value : number.value,
+                               second_is_nan ? second.offset : number.offset};
+  const bool first_is_nan = first.value != first.value;
+  return {first_is_nan ? first.value : with_second.value,
+          first_is_nan ? first.offset : with_second.offset};
+}
+
+/// One row of y and its places in the plane; `corner` is the first window's.
+template <typename T>
+void max_pool_row(T* __restrict y, std::int64_t* __restrict argmax, std::int64_t count,
+                  const T* __restrict plane, std::int64_t corner, std::int64_t width,
+                  const Pool2dOptions& options) {
+  for (std::int64_t j = 0; j < count; ++j, corner += options.stride) {
+    Element<T> largest{plane[corner], 0};
+    for (std::int64_t a = 0; a < options.kernel; ++a) {
+      for (std::int64_t b = 0; b < options.kernel; ++b) {
+        const std::int64_t offset = a * width + b;
+        largest = larger(largest, {plane[corner + offset], static_cast<IntegerLike<T>>(offset)});
+      }
     }
+    y[j] = largest.value;
+    argmax[j] = corner + largest.offset;
+  }
+}
+
+/// max_pool_row for windows of 2x2 side by side.
+template <typename T>
+void max_pool_row_of_pairs(T* __restrict y, std::int64_t* __restrict argmax, std::int64_t count,
+                           const T* __restrict plane, std::int64_t corner, std::int64_t width) {
+  const T* __restrict above = plane + corner;
+  const T* __restrict below = above + width;
+  const auto down = static_cast<IntegerLike<T>>(width);
+  for (std::int64_t j = 0; j < count; ++j) {
+    const auto upper = larger<T>({above[2 * j], 0}, {above[2 * j + 1], 1});
+    const auto lower = larger<T>({below[2 * j], down}, {below[2 * j + 1], down + 1});
+    const auto largest = larger(upper, lower);
+    y[j] = largest.value;
+    argmax[j] = corner + 2 * j + largest.offset;
   }
 }
 
@@ -87,8 +72,27 @@ void max_pool_planes(const DeviceArray& y, const DeviceArray& argmax, const Devi
 void CpuKernels::max_pool2d(LaunchContext&, const DeviceArray& y, const DeviceArray& argmax,
                             const DeviceArray& x, const Pool2dOptions& options) {
   visit_floating(y.dtype, [&]<typename T>() {
-    if (options.stride == 2) return max_pool_planes<T, 2>(y, argmax, x, options);
-    max_pool_planes<T, 0>(y, argmax, x, options);
+    const std::int64_t planes = x.shape[0] * x.shape[1];
+    const std::int64_t width = x.shape[3];
+    const std::int64_t plane_size = x.shape[2] * width;
+    const std::int64_t out_height = y.shape[2];
+    const std::int64_t out_width = y.shape[3];
+    const bool pairs = options.kernel == 2 && options.stride == 2;
+    T* out = y.data<T>();
+    auto* index = argmax.data<std::int64_t>();
+    for (std::int64_t p = 0; p < planes; ++p) {
+      const T* plane = x.data<T>() + p * plane_size;
+      for (std::int64_t i = 0; i < out_height; ++i) {
+        const std::int64_t corner = i * options.stride * width;
+        if (pairs) {
+          max_pool_row_of_pairs(out, index, out_width, plane, corner, width);
+        } else {
+          max_pool_row(out, index, out_width, plane, corner, width, options);
+        }
+        out += out_width;
+        index += out_width;
+      }
+    }
   });
 }
 
