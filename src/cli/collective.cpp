@@ -6,6 +6,7 @@
 #include "cli/collective_report.h"
 #include "cli/collective_run.h"
 #include "cli/commands.h"
+#include "cli/explain.h"
 #include "cli/pictures.h"
 #include "cli/terminal.h"
 #include "core/counted.h"
@@ -81,6 +82,11 @@ void check_meaning(const Arguments& arguments, Operation operation) {
     if (!arguments.has(option) || arguments.has("draw")) continue;
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("--{}: nothing is drawn without --draw", option), "add --draw DIR");
+  }
+  for (const char* option : {"alpha", "beta"}) {
+    if (!arguments.has(option) || arguments.flag("explain")) continue;
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("--{}: nothing is timed without --explain", option), "add --explain");
   }
   if (arguments.has("count") && arguments.has("counts")) {
     throw Error(ErrorKind::kInvalidArgument, "--count and --counts: only one may be given",
@@ -161,6 +167,34 @@ std::vector<std::vector<std::string>> box_texts(const CollectiveRun& run) {
   return texts;
 }
 
+CostModel model_of(const Arguments& arguments) {
+  constexpr double kMost = 1e9;
+  const auto value_of = [&](const char* name, const char* fallback, bool zero_is_good) {
+    const std::string option = fmt::format("--{}", name);
+    const double value = parse_number(option, arguments.value(name, fallback));
+    if (value >= 0 && value <= kMost && (value > 0 || zero_is_good)) return value;
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("{} {}: must be {} and at most {:.0f}", option, arguments.value(name, fallback),
+                    zero_is_good ? "0 or more" : "above 0", kMost));
+  };
+  return {value_of("alpha", "5", true) * 1e-6, value_of("beta", "0.1", false) * 1e-9};
+}
+
+int explain_only(const Arguments& arguments, const ScheduleRequest& request, Terminal& terminal) {
+  if (arguments.has("draw")) {
+    throw Error(ErrorKind::kInvalidArgument, "--explain and --draw: only one may be given",
+                "leave one of them out");
+  }
+  const Explanation explanation = explain(request, model_of(arguments));
+  if (terminal.json()) {
+    terminal.emit(explanation_document(explanation));
+  } else {
+    terminal.say(explanation_text(explanation));
+  }
+  return 0;
+}
+
 constexpr int kMaxDrawnRounds = 64;
 
 std::vector<std::string> draw(const CollectiveRun& run, const Arguments& arguments,
@@ -202,6 +236,9 @@ std::vector<Option> options() {
       {"pieces", "K", "pieces of a chain or double tree that follow each other (1)", "Collective"},
       {"node-size", "P", "ranks per node, for hierarchical (a divisor of about the square root)",
        "Collective"},
+      {"explain", "", "what every algorithm costs, and why; nothing is run", "Costs"},
+      {"alpha", "US", "for --explain: microseconds to start a message (5)", "Costs"},
+      {"beta", "NS", "for --explain: nanoseconds per byte (0.1, which is 10 GB/s)", "Costs"},
       {"draw", "DIR", "write a picture of every round", "Pictures", "DIR"},
       {"format", "LIST", "dot, svg, png, or several: dot,svg (svg)", "Pictures", "dot svg png"},
       {"theme", "NAME", "light or dark", "Pictures", "light dark"},
@@ -211,6 +248,7 @@ std::vector<Option> options() {
 int run(const Arguments& arguments, Terminal& terminal) {
   const ScheduleRequest request = request_of(arguments);
   const ReduceOp op = parse_reduce_op(arguments.value("op", "sum"));
+  if (arguments.flag("explain")) return explain_only(arguments, request, terminal);
   terminal.progress("working out the rounds");
   const CollectiveRun result = run_collective(request, op);
   const std::vector<std::string> pictures = draw(result, arguments, terminal);
@@ -247,7 +285,8 @@ Command collective_command() {
           "ringside collective all-reduce --algorithm star --ranks 8  # all through rank 0\n"
           "ringside collective broadcast --root 2 --algorithm tree\n"
           "ringside collective gather --counts 3,3,3,1 --draw pictures\n"
-          "ringside collective all-reduce --count 1000000 --json",
+          "ringside collective all-reduce --count 1000000 --json\n"
+          "ringside collective all-reduce --count 250000 --ranks 8 --explain",
       .options = options,
       .run = run,
   };

@@ -129,7 +129,50 @@ std::map<Way, ArrowPlace> place_in_ring(const RankPlaces& places) {
   return arrows;
 }
 
+// How far from the middle of a box's edge the index-th of `count` arrows ends.
+double end_offset(std::size_t index, std::size_t count, double width) {
+  constexpr double kApart = 14;
+  const auto gaps = static_cast<double>(count - 1);
+  const double step = gaps > 0 ? std::min(kApart, (width - 2 * kEdge) / gaps) : 0;
+  return step * (static_cast<double>(index) - gaps / 2);
+}
+
+// The place of `way` among those that share one of its ends, and how many they are.
+template <typename SharesEnd>
+std::pair<std::size_t, std::size_t> rank_among(const std::vector<Way>& ways, const Way& way,
+                                               SharesEnd shares_end) {
+  std::size_t index = 0;
+  std::size_t count = 0;
+  for (const Way& other : ways) {
+    if (!shares_end(other)) continue;
+    ++count;
+    if (other < way) ++index;
+  }
+  return {index, count};
+}
+
 }  // namespace
+
+std::map<Way, ArrowPlace> place_between_rows(const RankPlaces& places, const std::vector<Way>& ways,
+                                             double height, double band) {
+  std::map<Way, ArrowPlace> arrows;
+  for (const Way& way : ways) {
+    const RankSlot& from = places.slots[static_cast<std::size_t>(way.first)];
+    const RankSlot& to = places.slots[static_cast<std::size_t>(way.second)];
+    const auto [leaves, departures] =
+        rank_among(ways, way, [&](const Way& other) { return other.first == way.first; });
+    const auto [comes, arrivals] =
+        rank_among(ways, way, [&](const Way& other) { return other.second == way.second; });
+    const double top = to.place.y + height / 2;
+    const double labels = kLabelHeight * static_cast<double>(arrivals - comes);
+    arrows[way] = {
+        true,
+        {from.place.x + end_offset(leaves, departures, from.width), from.place.y - height / 2},
+        {to.place.x, top + labels - kLabelHeight / 2 + 2},
+        {to.place.x + end_offset(comes, arrivals, to.width), top + band}};
+  }
+  return arrows;
+}
 
 std::map<Way, ArrowPlace> place_arrows(const RankPlaces& places, double height, double label) {
   return places.has_levels ? place_between_levels(places, height, label) : place_in_ring(places);

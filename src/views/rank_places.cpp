@@ -4,6 +4,7 @@
 #include <cmath>
 #include <deque>
 #include <map>
+#include <utility>
 
 namespace ringside {
 namespace {
@@ -65,6 +66,40 @@ std::map<int, std::vector<int>> hidden_groups(const Schedule& schedule, int most
   return groups;
 }
 
+std::size_t most_arrivals(const Schedule& schedule, const RankPlaces& places) {
+  std::size_t most = 1;
+  for (const Round& round : schedule.rounds) {
+    std::map<int, std::set<int>> sources;  // by receiving slot
+    for (const Message& message : round) {
+      auto& known = sources[places.slot_of[static_cast<std::size_t>(message.destination)]];
+      known.insert(places.slot_of[static_cast<std::size_t>(message.source)]);
+      most = std::max(most, known.size());
+    }
+  }
+  return most;
+}
+
+void double_rows(RankPlaces& places) {
+  places.below = static_cast<int>(places.slots.size());
+  std::vector<RankSlot> after = places.slots;
+  for (RankSlot& slot : places.slots) slot.before = true;
+  places.slots.insert(places.slots.end(), after.begin(), after.end());
+  std::set<std::pair<int, int>> ways;
+  for (const auto& [from, to] : places.ways) ways.insert({from, to + places.below});
+  places.ways = std::move(ways);
+}
+
+void place_rows(RankPlaces& places, double width, double height, double label) {
+  const double column = std::max(width, label + 8);
+  const double room = 90 + label_band(places.most_arrivals);  // the arrows', and the labels'
+  for (std::size_t i = 0; i < places.slots.size(); ++i) {
+    RankSlot& slot = places.slots[i];
+    slot.width = column;
+    const auto place = static_cast<double>(i % static_cast<std::size_t>(places.below));
+    slot.place = {place * (column + kGap), slot.before ? 0 : -(height + room)};
+  }
+}
+
 RankPlaces choose_slots(const Schedule& schedule, int most) {
   RankPlaces places;
   const Algorithm algorithm = schedule.request.algorithm;
@@ -94,6 +129,10 @@ RankPlaces choose_slots(const Schedule& schedule, int most) {
       const int to = places.slot_of[static_cast<std::size_t>(message.destination)];
       if (from != to) places.ways.insert({from, to});
     }
+  }
+  if (stands_in_rows(schedule.request)) {
+    places.most_arrivals = most_arrivals(schedule, places);
+    double_rows(places);
   }
   return places;
 }
@@ -218,12 +257,30 @@ class LevelLayout {
 
 }  // namespace
 
+// Neither neighbours on a ring only, nor levels.
+bool stands_in_rows(const ScheduleRequest& request) {
+  switch (request.algorithm) {
+    case Algorithm::kDoubleTree:
+    case Algorithm::kHalvingDoubling:
+    case Algorithm::kDirect:
+      return true;
+    case Algorithm::kHierarchical:
+      return !has_root(request.operation);
+    default:
+      return false;
+  }
+}
+
+double label_band(std::size_t labels) { return 8 + kLabelHeight * static_cast<double>(labels); }
+
 double arrow_spread(double label) { return 1.35 * label; }
 
 RankPlaces place_ranks(const Schedule& schedule, int most, double width, double height,
                        double label) {
   RankPlaces places = choose_slots(schedule, std::max(most, 4));
-  if (places.has_levels) {
+  if (places.below > 0) {
+    place_rows(places, width, height, label);
+  } else if (places.has_levels) {
     LevelLayout(places, width, height, label);
   } else {
     place_ring(places, width, height, label);

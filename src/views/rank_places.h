@@ -1,6 +1,8 @@
 // Where the ranks of a collective stand: a ring on an ellipse, a star or a tree by levels, each
 // rank as many levels below the root as messages need steps to it. The places depend on the whole
-// schedule, never on a round, so that nothing moves from picture to picture.
+// schedule, never on a round, so that nothing moves from picture to picture. Where ranks exchange
+// with more than their neighbours they stand twice, in a row before the messages and one after
+// them.
 //
 // All-gather and reduce-scatter through a tree use two binomial trees. In both the level of a rank
 // is the number of ones in its number, so their messages, too, join neighbouring levels only.
@@ -21,16 +23,25 @@ struct RankSlot {
   int level = 0;           ///< 0 for all ranks of a ring
   Place place = {};
   double width = 0;
+  bool before = false;  ///< of two rows, in the upper one
 
   bool is_ellipsis() const { return ranks.size() > 1; }
 };
 
 struct RankPlaces {
   std::vector<RankSlot> slots;
-  std::vector<int> slot_of;            ///< by rank
+  std::vector<int> slot_of;            ///< by rank; of two rows, in the upper one
+  int below = 0;                       ///< with two rows, from a slot to the one below; else 0
   std::set<std::pair<int, int>> ways;  ///< slots between which something is sent, in any round
   bool has_levels = false;
+  std::size_t most_arrivals = 1;  ///< with two rows: arrows to one box in one round
 };
+
+/// Whether the ranks stand in two rows.
+bool stands_in_rows(const ScheduleRequest& request);
+
+/// The height between two rows that is kept for `labels` above each other over a box.
+double label_band(std::size_t labels);
 
 /// Distance of the arrows' ends on the upper edge of a box, so that their labels stay apart.
 double arrow_spread(double label);

@@ -39,10 +39,14 @@ struct Arrow {
 };
 using Arrows = std::map<std::pair<int, int>, Arrow>;  // by slots
 
-// "rank3"; an ellipsis is named after its first rank.
+// "rank3"; an ellipsis is named after its first rank; "rank3_before" in the upper of two rows.
 std::string slot_id(const RankSlot& slot) {
-  return fmt::format("{}{}", slot.is_ellipsis() ? "more" : "rank", slot.ranks.front());
+  return fmt::format("{}{}{}", slot.is_ellipsis() ? "more" : "rank", slot.ranks.front(),
+                     slot.before ? "_before" : "");
 }
+
+// Before a label that stands on the receiver's box.
+std::string sender_text(int rank) { return fmt::format("from {}: ", rank); }
 
 // An end of an arrow on a box's edge.
 std::string write_end(DotWriter& dot, const std::string& id, Place place) {
@@ -64,7 +68,7 @@ class SchedulePictures {
     measure();
     const double label = widest_label();
     places_ = place_ranks(schedule, options.max_lanes, width_, height_, label);
-    arrow_places_ = place_arrows(places_, height_, label);
+    if (places_.below == 0) arrow_places_ = place_arrows(places_, height_, label);
     name_ = fmt::format("{}-{}-{}", to_string(operation()), to_string(schedule.request.algorithm),
                         schedule.request.ranks);
   }
@@ -95,9 +99,12 @@ class SchedulePictures {
 
   Picture draw_one(std::optional<std::size_t> round);
   void write_slot(DotWriter& dot, const RankSlot& slot, std::size_t stage, bool whole) const;
-  void write_cells(DotWriter& dot, int rank, Place middle, std::size_t stage, bool whole) const;
-  void write_arrow(DotWriter& dot, const std::pair<int, int>& ends, const Arrow& arrow,
+  void write_cells(DotWriter& dot, const std::string& id, int rank, Place middle, std::size_t stage,
                    bool whole) const;
+  void write_arrow(DotWriter& dot, const std::pair<int, int>& ends, const ArrowPlace& place,
+                   const Arrow& arrow, bool whole) const;
+  void write_arrows(DotWriter& dot, std::optional<std::size_t> round) const;
+  std::string subtitle(std::optional<std::size_t> round) const;
 
   const Schedule& schedule_;
   ReduceOp op_;
@@ -156,6 +163,9 @@ double SchedulePictures::widest_label() const {
     }
   }
   for (const auto& [ends, arrow] : pairs) consider(arrow, true);
+  if (stands_in_rows(schedule_.request)) {
+    widest += text_width(sender_text(schedule_.request.ranks), kTextFont);
+  }
   return widest + 12;
 }
 
@@ -166,8 +176,8 @@ Arrows SchedulePictures::arrows_of(std::optional<std::size_t> round) const {
     for (const Message& message : schedule_.rounds[i]) {
       const int from = places_.slot_of[static_cast<std::size_t>(message.source)];
       const int to = places_.slot_of[static_cast<std::size_t>(message.destination)];
-      if (from == to) continue;
-      Arrow& arrow = arrows[{from, to}];
+      if (from == to) continue;  // inside of an ellipsis
+      Arrow& arrow = arrows[{from, to + places_.below}];
       arrow.messages += 1;
       arrow.bytes += message.range.size() * element_bytes();
       arrow.combines = arrow.combines || message.action == Action::kCombine;
@@ -248,8 +258,8 @@ std::string SchedulePictures::round_caption(std::size_t round) const {
   return text + fmt::format("; what arrives is combined ({}) with the receiver's.", to_string(op_));
 }
 
-void SchedulePictures::write_cells(DotWriter& dot, int rank, Place middle, std::size_t stage,
-                                   bool whole) const {
+void SchedulePictures::write_cells(DotWriter& dot, const std::string& id, int rank, Place middle,
+                                   std::size_t stage, bool whole) const {
   const auto& held = states_.states[stage][static_cast<std::size_t>(rank)];
   const double left = middle.x - kCell * static_cast<double>(held.size() - 1) / 2;
   for (std::size_t chunk = 0; chunk < held.size(); ++chunk) {
@@ -262,9 +272,8 @@ void SchedulePictures::write_cells(DotWriter& dot, int rank, Place middle, std::
             : fmt::format("of rank{} {}", held[chunk].contributions.size() == 1 ? "" : "s",
                           format_ranks(held[chunk].contributions));
     cells_.write(
-        dot, fmt::format("rank{}_{}", rank, chunk),
-        {left + kCell * static_cast<double>(chunk), middle.y}, states_.labels[chunk],
-        cells_.holding_of(held[chunk]), is_new,
+        dot, fmt::format("{}_{}", id, chunk), {left + kCell * static_cast<double>(chunk), middle.y},
+        states_.labels[chunk], cells_.holding_of(held[chunk]), is_new,
         fmt::format("rank {}, {} {}: {}", rank, chunk_word(), states_.labels[chunk], holds));
   }
 }
@@ -297,19 +306,19 @@ void SchedulePictures::write_slot(DotWriter& dot, const RankSlot& slot, std::siz
     write_pinned_text(dot, id + "_value", {slot.place.x, y}, value, kTextFont, ink(Ink::kCaption));
   }
   if (has_cells_) {
-    write_cells(dot, rank, {slot.place.x, slot.place.y - height_ / 2 + kCell / 2 + 5}, stage,
+    write_cells(dot, id, rank, {slot.place.x, slot.place.y - height_ / 2 + kCell / 2 + 5}, stage,
                 whole);
   }
 }
 
 void SchedulePictures::write_arrow(DotWriter& dot, const std::pair<int, int>& ends,
-                                   const Arrow& arrow, bool whole) const {
+                                   const ArrowPlace& place, const Arrow& arrow, bool whole) const {
   const RankSlot& from = places_.slots[static_cast<std::size_t>(ends.first)];
   const RankSlot& to = places_.slots[static_cast<std::size_t>(ends.second)];
   const std::string id = fmt::format("m_{}_{}", slot_id(from), slot_id(to));
-  const std::string text = arrow_text(arrow, whole);
+  const std::string text =
+      (from.before ? sender_text(from.ranks.front()) : "") + arrow_text(arrow, whole);
   const double label_width = text_width(text, kTextFont) + 8;
-  const ArrowPlace& place = arrow_places_.at(ends);
   const std::string tooltip =
       fmt::format("{} to {}: {}, {}", slot_id(from), slot_id(to),
                   counted(arrow.messages, "message"), format_bytes(arrow.bytes));
@@ -320,7 +329,8 @@ void SchedulePictures::write_arrow(DotWriter& dot, const std::pair<int, int>& en
   label.set("fontcolor", ink(carries ? Ink::kCommLabel : Ink::kIdleText))
       .set("class", "label")
       .text("tooltip", tooltip);
-  dot.node(id, label);
+  const bool on_box = from.before;  // the arrow ends above its label
+  if (!on_box || !whole) dot.node(id, label);
   const auto half = [&] {
     Attributes attributes;
     attributes.set("color", ink(carries ? Ink::kCommLine : Ink::kIdleLine));
@@ -334,8 +344,38 @@ void SchedulePictures::write_arrow(DotWriter& dot, const std::pair<int, int>& en
     tail = write_end(dot, id + "_tail", place.tail);
     head = write_end(dot, id + "_head", place.head);
   }
+  if (on_box) {
+    dot.edge({tail, head}, half().set("arrowsize", 0.8).text("tooltip", tooltip));
+    return;
+  }
   dot.edge({tail, id}, half().set("dir", "none").text("tooltip", tooltip));
   dot.edge({id, head}, half().set("arrowsize", 0.8).text("tooltip", tooltip));
+}
+
+void SchedulePictures::write_arrows(DotWriter& dot, std::optional<std::size_t> round) const {
+  const Arrows arrows = arrows_of(round);
+  std::map<std::pair<int, int>, ArrowPlace> between_rows;
+  if (places_.below > 0) {
+    std::vector<std::pair<int, int>> ways;
+    for (const auto& [ends, arrow] : arrows) ways.push_back(ends);
+    // All arrows together have no room for labels; the caption has the sums.
+    const double band = round ? label_band(places_.most_arrivals) : 0;
+    between_rows = place_between_rows(places_, ways, height_, band);
+  }
+  const auto& arrow_places = places_.below > 0 ? between_rows : arrow_places_;
+  for (const auto& [ends, arrow] : arrows) {
+    write_arrow(dot, ends, arrow_places.at(ends), arrow, !round);
+  }
+}
+
+std::string SchedulePictures::subtitle(std::optional<std::size_t> round) const {
+  if (places_.below > 0) {
+    return round ? fmt::format("Before (above) and after (below) round {} of {}", *round + 1,
+                               schedule_.rounds.size())
+                 : "Before the first round (above) and after the last (below)";
+  }
+  return round ? fmt::format("After round {} of {}", *round + 1, schedule_.rounds.size())
+               : "After the last round";
 }
 
 Picture SchedulePictures::draw_one(std::optional<std::size_t> round) {
@@ -366,15 +406,14 @@ Picture SchedulePictures::draw_one(std::optional<std::size_t> round) {
   }
   const double middle = (left + right) / 2;
   const double text_room = std::max(right - left, 460.0);
-  write_pinned_title(dot, middle, top + 24, text_room, title(),
-                     whole
-                         ? "After the last round"
-                         : fmt::format("After round {} of {}", *round + 1, schedule_.rounds.size()),
-                     theme_);
+  write_pinned_title(dot, middle, top + 24, text_room, title(), subtitle(round), theme_);
   dot.blank();
-  for (const RankSlot& slot : places_.slots) write_slot(dot, slot, stage, whole);
+  for (const RankSlot& slot : places_.slots) {
+    const std::size_t shown = !slot.before ? stage : whole ? 0 : stage - 1;
+    write_slot(dot, slot, shown, whole || slot.before);
+  }
   dot.blank();
-  for (const auto& [ends, arrow] : arrows_of(round)) write_arrow(dot, ends, arrow, whole);
+  write_arrows(dot, round);
   dot.blank();
   double caption_top = bottom - 26;
   if (has_cells_) {

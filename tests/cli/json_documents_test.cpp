@@ -86,6 +86,8 @@ TEST(JsonDocuments, HaveTheDocumentedForm) {
   expect_documented("collective", {"collective", "reduce", "--count", "100"});
   expect_documented("collective", {"collective", "gather", "--counts", "3,3,3,1"});
   expect_documented("collective", {"collective", "send"});
+  expect_documented("explanation", {"collective", "all-reduce", "--explain"});
+  expect_documented("explanation", {"collective", "barrier", "--explain", "--ranks", "1"});
   expect_documented("doctor", {"doctor"});
   expect_documented("completion", {"completion", "bash"});
   expect_documented("demo", {"demo", "--out", scratch / "demo"});
