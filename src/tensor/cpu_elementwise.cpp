@@ -61,10 +61,10 @@ void CpuKernels::relu_backward(LaunchContext&, const DeviceArray& dx, const Devi
 
 void CpuKernels::tanh(LaunchContext&, const DeviceArray& y, const DeviceArray& x) {
   visit_floating(y.dtype, [&]<typename T>() {
-    T* out = y.data<T>();
-    const T* in = x.data<T>();
+    T* __restrict out = y.data<T>();
+    const T* __restrict in = x.data<T>();
     const std::size_t count = y.count();
-    for (std::size_t i = 0; i < count; ++i) out[i] = std::tanh(in[i]);
+    for (std::size_t i = 0; i < count; ++i) out[i] = vector_tanh(in[i]);
   });
 }
 

@@ -1,7 +1,8 @@
-// exp and erf without branches and calls, so that compilers vectorise the loops around them.
+// exp, erf and tanh without branches and calls, so that compilers vectorise the loops around them.
 //
-// float32 only, to about 1e-7 relative (exp) and absolute (erf), NaN stays NaN; float64 goes to the
-// standard library. Nothing is contracted, so the bits are the same with any instruction set.
+// float32 to about 1e-7 relative (exp, tanh) and absolute (erf); float64's exp and erf go to the
+// standard library, its tanh is good to 1e-15 relative. NaN stays NaN. Nothing is contracted, so
+// the bits are the same with any instruction set.
 #pragma once
 
 #include <bit>
@@ -61,5 +62,54 @@ inline float vector_erf(float x) {
   return t > 0.927734375F ? far : near;
 }
 inline double vector_erf(double x) { return std::erf(x); }
+
+/// Cephes' tanhf: a polynomial below 0.625, (e - 1) / (e + 1) with e = exp(2|x|) above. Both are
+/// computed, one is taken.
+inline float vector_tanh(float x) {
+  const float t = std::fabs(x);
+  const float s = x * x;
+  float near = -5.70498872745e-3F;
+  near = near * s + 2.06390887954e-2F;
+  near = near * s - 5.37397155531e-2F;
+  near = near * s + 1.33314422036e-1F;
+  near = near * s - 3.33332819422e-1F;
+  near = near * s * x + x;
+  const float u = t > 10.0F ? 10.0F : t;  // tanh is 1 from there on
+  const float far = std::copysign(1.0F - 2.0F / (vector_exp(2.0F * u) + 1.0F), x);
+  return t < 0.625F ? near : far;
+}
+
+/// Cephes' tanh and exp: x + x (rational of x^2) below 0.625; above, exp(2|x|) = 2^n (q + p) / (q -
+/// p) put into (e - 1) / (e + 1). One division serves both.
+inline double vector_tanh(double x) {
+  constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52, as kRound in vector_exp
+  const double t = std::fabs(x);
+  const double s = x * x;
+  const double near_above = s * ((-9.64399179425052238628e-1 * s - 9.92877231001918586564e1) * s -
+                                 1.61468768441708447952e3);
+  const double near_below = ((s + 1.12811678491632931402e2) * s + 2.23548839060100448583e3) * s +
+                            4.84406305325125486048e3;
+  const double bounded = t > 20.0 ? 20.0 : t;  // tanh is 1 from there on
+  const double y = 2.0 * bounded;
+  const double shifted = y * 1.4426950408889634073599 + kRound;
+  const double n = shifted - kRound;
+  const double r = (y - n * 6.93145751953125e-1) - n * 1.42860682030941723212e-6;
+  const double rr = r * r;
+  const double p = r * ((1.26177193074810590878e-4 * rr + 3.02994407707441961300e-2) * rr +
+                        9.99999999999999999910e-1);
+  const double q = ((3.00198505138664455042e-6 * rr + 2.52448340349684104192e-3) * rr +
+                    2.27265548208155028766e-1) *
+                       rr +
+                   2.0;
+  const auto power =
+      std::bit_cast<double>((std::bit_cast<std::uint64_t>(shifted) << 52U) + 0x3ff0000000000000U);
+  const double grown = power * (q + p);
+  const bool near = t < 0.625;
+  const double above = near ? near_above : grown - (q - p);
+  const double below = near ? near_below : grown + (q - p);
+  const double quotient = above / below;
+  const double far = std::copysign(quotient, x);
+  return near ? x + x * quotient : far;
+}
 
 }  // namespace ringside

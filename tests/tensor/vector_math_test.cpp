@@ -1,4 +1,5 @@
-// exp and erf of vector_math.h against the standard library's in float64, over all that they take.
+// exp, erf and tanh of vector_math.h against the standard library's in float64, over all that they
+// take.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,6 +35,25 @@ TEST(VectorMath, ErfIsRightToARounding) {
   EXPECT_EQ(vector_erf(0.0F), 0);
 }
 
+template <typename T>
+double worst_tanh() {
+  double worst = 0;
+  for (int i = -250000; i <= 250000; ++i) {
+    const T x = static_cast<T>(i) * static_cast<T>(1e-4) + static_cast<T>(1e-7);
+    const double exact = std::tanh(static_cast<double>(x));
+    worst = std::max(worst, std::abs((static_cast<double>(vector_tanh(x)) - exact) / exact));
+  }
+  return worst;
+}
+
+TEST(VectorMath, TanhIsRightToARounding) {
+  EXPECT_LT(worst_tanh<float>(), 2e-7);
+  EXPECT_LT(worst_tanh<double>(), 1e-15);
+  EXPECT_EQ(vector_tanh(0.0F), 0);
+  EXPECT_EQ(vector_tanh(0.0), 0);
+  EXPECT_EQ(vector_tanh(1e-30), 1e-30);
+}
+
 TEST(VectorMath, EndsAreTheStandardLibrarys) {
   EXPECT_EQ(vector_exp(-kInfinity), 0);
   EXPECT_EQ(vector_exp(-1000.0F), 0);
@@ -43,6 +63,14 @@ TEST(VectorMath, EndsAreTheStandardLibrarys) {
   EXPECT_EQ(vector_erf(-9.0F), -1);
   EXPECT_TRUE(std::isnan(vector_exp(kNan)));
   EXPECT_TRUE(std::isnan(vector_erf(kNan)));
+  for (const float end : {1.0F, -1.0F}) {
+    EXPECT_EQ(vector_tanh(end * kInfinity), end);
+    EXPECT_EQ(vector_tanh(end * 100), end);
+    EXPECT_EQ(vector_tanh(static_cast<double>(end * kInfinity)), end);
+    EXPECT_EQ(vector_tanh(end * 1e300), end);
+  }
+  EXPECT_TRUE(std::isnan(vector_tanh(kNan)));
+  EXPECT_TRUE(std::isnan(vector_tanh(static_cast<double>(kNan))));
 }
 
 }  // namespace
