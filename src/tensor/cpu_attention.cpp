@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -120,7 +119,8 @@ void CpuKernels::attention_backward(LaunchContext&, const DeviceArray& dq, const
     }
     const auto [count, queries, keys, depth] = heads;
     const T scale = static_cast<T>(heads.scale());
-    std::vector<T> scores(static_cast<std::size_t>(queries * keys));
+    const auto workspace = workspaces_.borrow();
+    T* scores = workspace->array<T>(0, queries * keys);
     for (std::int64_t h = 0; h < count; ++h) {
       const std::int64_t of_query = h * queries * depth;
       const std::int64_t of_key = h * keys * depth;
@@ -129,13 +129,13 @@ void CpuKernels::attention_backward(LaunchContext&, const DeviceArray& dq, const
       ringside::gemm(keys, depth, queries, T(1), MatrixOperand<T>{p, keys, true}, gradient, T(0),
                      dv.data<T>() + of_key);
       ringside::gemm(queries, keys, depth, T(1), gradient,
-                     MatrixOperand<T>{v.data<T>() + of_key, depth, true}, T(0), scores.data());
+                     MatrixOperand<T>{v.data<T>() + of_key, depth, true}, T(0), scores);
       for (std::int64_t t = 0; t < queries; ++t) {
-        softmax_row_backward(scores.data() + t * keys, p + t * keys, keys);
+        softmax_row_backward(scores + t * keys, p + t * keys, keys);
       }
-      ringside::gemm(queries, depth, keys, scale, MatrixOperand<T>{scores.data(), keys},
+      ringside::gemm(queries, depth, keys, scale, MatrixOperand<T>{scores, keys},
                      MatrixOperand<T>{k.data<T>() + of_key, depth}, T(0), dq.data<T>() + of_query);
-      ringside::gemm(keys, depth, queries, scale, MatrixOperand<T>{scores.data(), keys, true},
+      ringside::gemm(keys, depth, queries, scale, MatrixOperand<T>{scores, keys, true},
                      MatrixOperand<T>{q.data<T>() + of_query, depth}, T(0), dk.data<T>() + of_key);
     }
   });
