@@ -6,7 +6,7 @@ namespace ringside::plane_variants {
 
 template <typename T>
 PlaneKernels<T> avx512() {
-  return plane_loops::kernels<T, 64, 8, 4>();
+  return plane_loops::kernels<T, 64, 8, 6>();
 }
 
 template PlaneKernels<float> avx512();

@@ -28,10 +28,15 @@ struct Vector {
   static T sum(Type value) {
     T lanes[kLanes];
     store(lanes, value);
-    for (std::int64_t half = kLanes / 2; half > 0; half /= 2) {
-      for (std::int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-    }
+    fold<kLanes / 2>(lanes);
     return lanes[0];
+  }
+
+ private:
+  template <std::int64_t kHalf>
+  static void fold(T* lanes) {
+    for (std::int64_t i = 0; i < kHalf; ++i) lanes[i] += lanes[i + kHalf];
+    if constexpr (kHalf > 1) fold<kHalf / 2>(lanes);
   }
 };
 
@@ -40,7 +45,10 @@ struct Vector {
 template <typename T, int kBytes, int kOutputs, int kVectors>
 void correlate_block(const Correlation<T>& c, std::int64_t first_output, std::int64_t position) {
   using V = Vector<T, kBytes>;
-  typename V::Type sums[kOutputs][kVectors] = {};
+  typename V::Type sums[kOutputs][kVectors];
+  for (int o = 0; o < kOutputs; ++o) {
+    for (int v = 0; v < kVectors; ++v) sums[o][v] = typename V::Type{};
+  }
   const T* weights = c.weights + first_output;
   const T* in = c.in + position;
   for (std::int64_t tap = 0; tap < c.taps; ++tap, weights += c.outputs) {
@@ -101,7 +109,10 @@ template <typename T, int kBytes, int kOutputs, int kTaps>
 void add_products_block(const PlaneProducts<T>& p, std::int64_t first_output,
                         std::int64_t first_tap) {
   using V = Vector<T, kBytes>;
-  typename V::Type sums[kOutputs][kTaps] = {};
+  typename V::Type sums[kOutputs][kTaps];
+  for (int o = 0; o < kOutputs; ++o) {
+    for (int k = 0; k < kTaps; ++k) sums[o][k] = typename V::Type{};
+  }
   for (std::int64_t image = 0; image < p.images; ++image) {
     const T* gradient = p.gradient + image * p.gradient_stride + first_output * p.gradient_pitch;
     const T* in = p.in + image * p.in_stride;
