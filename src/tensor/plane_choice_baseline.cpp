@@ -1,15 +1,14 @@
 // The inner loops of convolution for processors of which only one kind is known.
 #include "tensor/plane_variants.h"
 
-namespace ringside {
+namespace ringside::plane_variants {
 
 template <typename T>
-const PlaneKernels<T>& plane_kernels() {
-  static const PlaneKernels<T> kernels = plane_variants::baseline<T>();
-  return kernels;
+std::vector<PlaneKernels<T>> runnable() {
+  return {baseline<T>()};
 }
 
-template const PlaneKernels<float>& plane_kernels();
-template const PlaneKernels<double>& plane_kernels();
+template std::vector<PlaneKernels<float>> runnable();
+template std::vector<PlaneKernels<double>> runnable();
 
-}  // namespace ringside
+}  // namespace ringside::plane_variants

@@ -1,27 +1,19 @@
-// The widest inner loops that this x86 processor, and its system, can run.
+// The inner loops of convolution that this x86 processor, and its system, can run.
 #include "tensor/plane_variants.h"
 
-namespace ringside {
-namespace {
+namespace ringside::plane_variants {
 
 template <typename T>
-PlaneKernels<T> widest() {
-  if (__builtin_cpu_supports("avx512f")) return plane_variants::avx512<T>();
+std::vector<PlaneKernels<T>> runnable() {
+  std::vector<PlaneKernels<T>> variants{baseline<T>()};
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    return plane_variants::avx2<T>();
+    variants.push_back(avx2<T>());
   }
-  return plane_variants::baseline<T>();
+  if (__builtin_cpu_supports("avx512f")) variants.push_back(avx512<T>());
+  return variants;
 }
 
-}  // namespace
+template std::vector<PlaneKernels<float>> runnable();
+template std::vector<PlaneKernels<double>> runnable();
 
-template <typename T>
-const PlaneKernels<T>& plane_kernels() {
-  static const PlaneKernels<T> kernels = widest<T>();
-  return kernels;
-}
-
-template const PlaneKernels<float>& plane_kernels();
-template const PlaneKernels<double>& plane_kernels();
-
-}  // namespace ringside
+}  // namespace ringside::plane_variants

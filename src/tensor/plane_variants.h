@@ -2,6 +2,8 @@
 // plane_choice_*.cpp calls these, and runs none that the processor lacks.
 #pragma once
 
+#include <vector>
+
 #include "tensor/plane_kernels.h"
 
 namespace ringside::plane_variants {
@@ -12,5 +14,9 @@ template <typename T>
 PlaneKernels<T> avx2();
 template <typename T>
 PlaneKernels<T> avx512();
+
+/// All that this processor can run, the widest vectors last.
+template <typename T>
+std::vector<PlaneKernels<T>> runnable();
 
 }  // namespace ringside::plane_variants
