@@ -35,7 +35,7 @@ struct CollectiveCall {
   ReduceOp op = ReduceOp::kSum;
   int root = 0;
   int peer = -1;                    ///< send, recv
-  std::vector<std::size_t> counts;  ///< scatter, gather: per rank; empty = count each
+  std::vector<std::size_t> counts;  ///< scatter, gather, all-gather: per rank; empty = count each
   DeviceArray send;                 ///< empty where the operation does not use it on this rank
   DeviceArray recv;
 };
@@ -92,6 +92,9 @@ class Communicator {
   /// recv[i*count...] = rank i's send.
   Work all_gather(const DeviceArray& send, const DeviceArray& recv, std::size_t count,
                   Stream& stream);
+  /// recv block i = rank i's send block `rank`; count = elements per pair of ranks. Not in place.
+  Work all_to_all(const DeviceArray& send, const DeviceArray& recv, std::size_t count,
+                  Stream& stream);
   /// recv = block `rank` of op over all ranks' send; count = elements kept per rank.
   Work reduce_scatter(const DeviceArray& send, const DeviceArray& recv, std::size_t count,
                       ReduceOp op, Stream& stream);
@@ -107,6 +110,8 @@ class Communicator {
                std::span<const std::size_t> counts, int root, Stream& stream);
   Work gather(const DeviceArray& send, const DeviceArray& recv, std::span<const std::size_t> counts,
               int root, Stream& stream);
+  Work all_gather(const DeviceArray& send, const DeviceArray& recv,
+                  std::span<const std::size_t> counts, Stream& stream);
   /// Matched first-in first-out per pair of ranks. A send completes when the receiver has taken it
   /// (NCCL: rendezvous), so two ranks that send to each other first deadlock unless both calls are
   /// in one group.

@@ -9,17 +9,30 @@
 #include <string>
 #include <string_view>
 
+#include "ringside/float16.h"
+
 namespace ringside {
 
-enum class DType : std::uint8_t { kFloat32, kFloat64, kInt32, kInt64 };
+enum class DType : std::uint8_t {
+  kFloat32,
+  kFloat64,
+  kInt32,
+  kInt64,
+  kFloat16,  ///< this one and the next are moved, reduced and converted, not trained in
+  kBFloat16,
+  kUInt8
+};
 
-/// Bytes of one element: 4, 8, 4, 8.
+/// Bytes of one element: 4, 8, 4, 8, 2, 2, 1.
 std::size_t size_of(DType dtype);
-/// "float32", "float64", "int32", "int64".
+/// "float32", "float64", "int32", "int64", "float16", "bfloat16", "uint8".
 std::string_view to_string(DType dtype);
 /// The inverse of to_string. Throws Error(kInvalidArgument) that lists the valid names.
 DType parse_dtype(std::string_view name);
+/// The four floating types.
 bool is_floating(DType dtype);
+/// float32 and float64: what the operators of tensor.h compute in.
+bool is_trainable(DType dtype);
 
 /// Maps a C++ element type to its DType: dtype_of<float>() == DType::kFloat32.
 template <typename T>
@@ -40,6 +53,18 @@ template <>
 constexpr DType dtype_of<std::int64_t>() {
   return DType::kInt64;
 }
+template <>
+constexpr DType dtype_of<Float16>() {
+  return DType::kFloat16;
+}
+template <>
+constexpr DType dtype_of<BFloat16>() {
+  return DType::kBFloat16;
+}
+template <>
+constexpr DType dtype_of<std::uint8_t>() {
+  return DType::kUInt8;
+}
 
 /// Calls `visitor.template operator()<T>()` with the C++ type of `dtype`; the one place a dtype
 /// becomes a type.
@@ -52,6 +77,12 @@ decltype(auto) visit_dtype(DType dtype, Visitor&& visitor) {
       return visitor.template operator()<std::int32_t>();
     case DType::kInt64:
       return visitor.template operator()<std::int64_t>();
+    case DType::kFloat16:
+      return visitor.template operator()<Float16>();
+    case DType::kBFloat16:
+      return visitor.template operator()<BFloat16>();
+    case DType::kUInt8:
+      return visitor.template operator()<std::uint8_t>();
     case DType::kFloat32:
       break;
   }

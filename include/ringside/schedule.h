@@ -8,8 +8,9 @@
 // Every schedule works on one *full buffer* per rank, of `elements` elements; a message moves the
 // same range [begin, end) from the sender's full buffer to the receiver's. For all-gather,
 // reduce-scatter, gather and scatter the full buffer is the concatenation of the ranks' blocks
-// (`blocks`), for the others it is the user's buffer. All messages of a round read what was there
-// before the round.
+// (`blocks`), for all-to-all that of all
+// ranks' send buffers, for the others it is the user's buffer. All messages of a round read what
+// was there before the round.
 #pragma once
 
 #include <cstddef>
@@ -33,10 +34,11 @@ enum class Operation : std::uint8_t {
   kReduceScatter,
   kSend,
   kRecv,
-  kBarrier
+  kBarrier,
+  kAllToAll
 };
 /// "broadcast", "scatter", "gather", "reduce", "all-reduce", "all-gather", "reduce-scatter",
-/// "send", "recv", "barrier".
+/// "send", "recv", "barrier", "all-to-all".
 std::string_view to_string(Operation operation);
 /// The inverse; also accepts "allreduce", "all_reduce" and the like. Throws Error(kInvalidArgument)
 /// listing the names.
@@ -45,16 +47,19 @@ Operation parse_operation(std::string_view name);
 bool has_root(Operation operation);
 /// Reduce, all-reduce and reduce-scatter combine.
 bool combines(Operation operation);
-/// All-gather, reduce-scatter, gather and scatter have a block per rank.
+/// All-gather, reduce-scatter, gather and scatter have a block per rank, all-to-all one per pair of
+/// ranks.
 bool has_blocks(Operation operation);
+/// Gather, scatter and all-gather take a count per rank.
+bool takes_counts(Operation operation);
 /// Send and recv: operations of two ranks, not of all.
 bool is_pair(Operation operation);
 
 /// As NCCL: avg of floating types multiplies every rank's input by 1/n (rounded to the dtype) and
 /// sums; avg of integers sums and divides once, toward zero, at the end. [NCCL src/enqueue.cc,
 /// hostToDevRedOp]
-enum class ReduceOp : std::uint8_t { kSum, kAvg, kMin, kMax };
-/// "sum", "avg", "min", "max".
+enum class ReduceOp : std::uint8_t { kSum, kAvg, kMin, kMax, kProd };
+/// "sum", "avg", "min", "max", "prod".
 std::string_view to_string(ReduceOp op);
 /// The inverse of to_string. Throws Error(kInvalidArgument) that lists the valid names; so do the
 /// other parse functions below.
@@ -124,12 +129,13 @@ struct ScheduleRequest {
   Algorithm algorithm = Algorithm::kAutomatic;
   int ranks = 1;
   /// NCCL's meaning: elements of the buffer (broadcast, reduce, all-reduce), per rank (all-gather,
-  /// reduce-scatter, gather, scatter), of the message (send, recv). Barrier: 0.
+  /// reduce-scatter, gather, scatter), per pair of ranks (all-to-all), of the message (send, recv).
+  /// Barrier: 0.
   std::size_t count = 0;
   int root = 0;  ///< also the source of a send/recv pair; ignored where there is no root
   int peer = 0;  ///< the destination of a send/recv pair
   DType dtype = DType::kFloat32;    ///< the nccl border rounds to 16 bytes
-  std::vector<std::size_t> counts;  ///< gather and scatter: per-rank counts; empty = `count` each
+  std::vector<std::size_t> counts;  ///< per rank (takes_counts); empty = `count` each
   Direction direction = Direction::kUp;
   Border border = Border::kNccl;
   int pieces = 1;  ///< chain and double tree: number of pieces that are pipelined
@@ -143,7 +149,8 @@ struct Schedule {
   ScheduleRequest
       request;  ///< with the algorithm (never kAutomatic) and node size that were chosen
   std::size_t elements = 0;  ///< size of every rank's full buffer
-  /// block of each rank in the full buffer; empty where there are no blocks
+  /// block of each rank in the full buffer; empty where there are no blocks. All-to-all: block
+  /// i * ranks + j goes from rank i to rank j
   std::vector<Range> blocks;
   std::vector<Round> rounds;
   bool operator==(const Schedule&) const = default;

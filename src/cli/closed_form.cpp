@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "schedule/request.h"
+
 namespace ringside::cli {
 namespace {
 
@@ -111,7 +113,7 @@ std::optional<ClosedForm> closed_form(const Schedule& schedule) {
   if (request.ranks == 1 || !request.counts.empty()) return std::nullopt;
   const Algorithm algorithm = request.algorithm;
   const Numbers x{static_cast<std::size_t>(request.ranks),
-                  schedule.elements * size_of(request.dtype),
+                  schedule::rank_buffer_elements(request) * size_of(request.dtype),
                   static_cast<std::size_t>(request.pieces),
                   static_cast<std::size_t>(request.ranks / std::max(1, request.node_size)),
                   static_cast<std::size_t>(std::max(1, request.node_size))};
@@ -130,6 +132,8 @@ std::optional<ClosedForm> closed_form(const Schedule& schedule) {
       return has_halves(algorithm)
                  ? half(algorithm, x)
                  : in_sequence(whole_buffer(algorithm, x), one_block_each(algorithm, x));
+    case Operation::kAllToAll:
+      return half(algorithm, x);
     case Operation::kSend:
     case Operation::kRecv:
       return ClosedForm{"1", 1, "S", x.bytes};

@@ -30,9 +30,9 @@ Operation operation_of(const Arguments& arguments) {
     const Operation operation = parse_operation(name);
     return operation == Operation::kRecv ? Operation::kSend : operation;  // the same pair
   } catch (const Error& error) {
-    static constexpr std::string_view kNames[] = {"broadcast",      "scatter",    "gather",
-                                                  "reduce",         "all-reduce", "all-gather",
-                                                  "reduce-scatter", "send",       "barrier"};
+    static constexpr std::string_view kNames[] = {
+        "broadcast",  "scatter",        "gather",     "reduce", "all-reduce",
+        "all-gather", "reduce-scatter", "all-to-all", "send",   "barrier"};
     const std::string nearest = nearest_name(name, kNames);
     throw Error(error.kind(), error.what(),
                 nearest.empty() ? error.hint() : fmt::format("did you mean {}?", nearest));
@@ -75,7 +75,7 @@ void check_meaning(const Arguments& arguments, Operation operation) {
   refuse("peer", send);
   refuse("op", combines(operation));
   refuse("count", operation != Operation::kBarrier);
-  refuse("counts", operation == Operation::kScatter || operation == Operation::kGather);
+  refuse("counts", takes_counts(operation));
   refuse("pieces", operation == Operation::kBroadcast || operation == Operation::kReduce ||
                        operation == Operation::kAllReduce);
   for (const char* option : {"format", "theme"}) {
@@ -223,12 +223,12 @@ std::vector<Option> options() {
        "elements, in NCCL's meaning (about 8 in all): of the buffer for broadcast, reduce and "
        "all-reduce, per rank for the others",
        "Collective"},
-      {"counts", "A,B,...", "one count per rank, for scatter and gather", "Collective"},
+      {"counts", "A,B,...", "one count per rank, for scatter, gather and all-gather", "Collective"},
       {"root", "R", "rank 0 if not given; for send, who sends", "Collective"},
       {"peer", "R", "for send, who receives (1)", "Collective"},
-      {"op", "NAME", "sum, avg, min or max", "Collective", "sum avg min max"},
-      {"dtype", "TYPE", "float32, float64, int32 or int64", "Collective",
-       "float32 float64 int32 int64"},
+      {"op", "NAME", "sum, avg, min, max or prod", "Collective", "sum avg min max prod"},
+      {"dtype", "TYPE", "float32, float64, float16, bfloat16, int32, int64 or uint8", "Collective",
+       "float32 float64 float16 bfloat16 int32 int64 uint8"},
       {"direction", "NAME", "of rings: up (rank i sends to i+1) or down", "Collective", "up down"},
       {"border", "NAME",
        "how a ring cuts the buffer of an all-reduce: even (default), nccl or gloo", "Collective",
@@ -272,14 +272,14 @@ Command collective_command() {
       .summary = "run one collective and show it round by round",
       .operands = "OPERATION",
       .operand_choices =
-          "broadcast scatter gather reduce all-reduce all-gather reduce-scatter send "
+          "broadcast scatter gather reduce all-reduce all-gather reduce-scatter all-to-all send "
           "barrier",
       .description =
           "Runs a collective on simulated devices and shows what every rank holds after each "
           "round, every message, and the cost beside its closed form. OPERATION is broadcast, "
-          "scatter, gather, reduce, all-reduce, all-gather, reduce-scatter, send or barrier. Rank "
-          "r brings in small numbers: 10(r+1), 10(r+1)+1, ...; r+1 where the buffer has one "
-          "element.",
+          "scatter, gather, reduce, all-reduce, all-gather, reduce-scatter, all-to-all, send or "
+          "barrier. Rank r brings in small numbers: 10(r+1), 10(r+1)+1, ...; r+1 where the buffer "
+          "has one element.",
       .examples =
           "ringside collective all-reduce                             # a ring of 4 ranks\n"
           "ringside collective all-reduce --algorithm star --ranks 8  # all through rank 0\n"

@@ -67,6 +67,13 @@ Tensor make_array(Device& device, DType dtype, Range range,
                            MemoryKind::kWorkspace);
 }
 
+// As large as the rank's recv.
+Range result_range(const Schedule& schedule, int rank) {
+  std::size_t size = 0;
+  for (const Range range : schedule::output_ranges(schedule, rank)) size += range.size();
+  return {0, size};
+}
+
 // The call of `rank`; none where the rank takes no part (others than the pair of a send).
 std::optional<CollectiveCall> call_of(const ScheduleRequest& request, ReduceOp op, int rank,
                                       const RankBuffers& buffers) {
@@ -109,8 +116,8 @@ std::vector<std::vector<double>> execute(const Schedule& schedule, ReduceOp op) 
                                               request.border, request.pieces, request.node_size});
       buffers.push_back(
           {make_array(device, request.dtype, schedule::input_range(schedule, rank),
-                      [&](std::size_t i) { return input_value(rank, i, schedule.elements); }),
-           make_array(device, request.dtype, schedule::output_range(schedule, rank),
+                      [&](std::size_t i) { return input_value(schedule, op, rank, i); }),
+           make_array(device, request.dtype, result_range(schedule, rank),
                       [](std::size_t) { return 0.0; })});
     }
     {
@@ -132,16 +139,18 @@ std::vector<std::vector<double>> execute(const Schedule& schedule, ReduceOp op) 
 void compare(const Schedule& schedule, const std::vector<Values>& expected,
              const std::vector<std::vector<double>>& results) {
   for (int rank = 0; rank < schedule.request.ranks; ++rank) {
-    const Range out = schedule::output_range(schedule, rank);
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      const double result = results[static_cast<std::size_t>(rank)][i];
-      const auto& value = expected[static_cast<std::size_t>(rank)][out.begin + i];
-      if (value && *value == result) continue;
-      throw Error(ErrorKind::kDevice,
-                  fmt::format("rank {}, element {}: the simulated devices computed {}, the "
-                              "schedule says {}",
-                              rank, out.begin + i, result, value.value_or(0)),
-                  "this is a fault of Ringside: please report it with the command you gave");
+    std::size_t place = 0;
+    for (const Range out : schedule::output_ranges(schedule, rank)) {
+      for (std::size_t i = out.begin; i < out.end; ++i, ++place) {
+        const double result = results[static_cast<std::size_t>(rank)][place];
+        const auto& value = expected[static_cast<std::size_t>(rank)][i];
+        if (value && *value == result) continue;
+        throw Error(ErrorKind::kDevice,
+                    fmt::format("rank {}, element {}: the simulated devices computed {}, the "
+                                "schedule says {}",
+                                rank, i, result, value.value_or(0)),
+                    "this is a fault of Ringside: please report it with the command you gave");
+      }
     }
   }
 }
@@ -153,6 +162,14 @@ double input_value(int rank, std::size_t element, std::size_t elements) {
   if (elements <= 10) return 10.0 * (rank + 1) + static_cast<double>(element);
   if (elements <= 100) return 100.0 * (rank + 1) + static_cast<double>(element);
   return 10.0 * (rank + 1) + static_cast<double>(element % 10);
+}
+
+double input_value(const Schedule& schedule, ReduceOp op, int rank, std::size_t element) {
+  if (combines(schedule.request.operation) && op == ReduceOp::kProd) {
+    return 1 + static_cast<double>((static_cast<std::size_t>(rank) + element) % 2);
+  }
+  const double value = input_value(rank, element, schedule.elements);
+  return size_of(schedule.request.dtype) >= 4 ? value : std::fmod(value, 100);
 }
 
 CollectiveRun run_collective(const ScheduleRequest& request, ReduceOp op) {
@@ -174,7 +191,7 @@ CollectiveRun run_collective(const ScheduleRequest& request, ReduceOp op) {
   const bool every_round = (last + 1) * ranks * run.schedule.elements <= 8 * kMaxValues;
   const std::vector<Values> values = schedule::simulate(
       run.schedule, op,
-      [&](int rank, std::size_t i) { return input_value(rank, i, run.schedule.elements); },
+      [&](int rank, std::size_t i) { return input_value(run.schedule, op, rank, i); },
       [&](const Stage& stage) {
         if (stage.kind != StageKind::kRound || every_round || stage.round + 1 == last) {
           run.stages.push_back(record_of(stage, request.ranks));

@@ -38,6 +38,9 @@ struct CollectiveRun {
 /// rank + 1 for buffers of one element, else 10(rank+1) + element for up to ten, with 100 for up to
 /// a hundred; for longer ones 10(rank+1) + element mod 10.
 double input_value(int rank, std::size_t element, std::size_t elements);
+/// The same as it is used: modulo 100 for dtypes of at most 16 bits, which could not hold it; 1 or
+/// 2 for op prod, so that products of many ranks stay exact.
+double input_value(const Schedule& schedule, ReduceOp op, int rank, std::size_t element);
 
 /// Makes the schedule, works out the values round by round, runs the collective on simulated
 /// devices, message by message, and compares. Throws Error(kInvalidArgument) for a request that

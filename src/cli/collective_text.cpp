@@ -7,6 +7,7 @@
 #include "cli/collective_report.h"
 #include "cli/terminal.h"
 #include "ringside/views.h"
+#include "schedule/request.h"
 
 namespace ringside::cli {
 namespace {
@@ -120,8 +121,8 @@ std::string cost_text(const CollectiveRun& run) {
   }
   text += fmt::format("closed form: {}, {} = {} (n = {}, S = {}, the full buffer{})\n",
                       rounds_by_formula(*run.closed), run.closed->bytes_formula,
-                      format_bytes(run.closed->bytes), request.ranks, bytes(run.schedule.elements),
-                      pieces);
+                      format_bytes(run.closed->bytes), request.ranks,
+                      bytes(schedule::rank_buffer_elements(request)), pieces);
   return text;
 }
 

@@ -107,6 +107,7 @@ LowerBound bound_of(const ScheduleRequest& request, std::size_t bytes, const Cos
       break;
     }
     case Operation::kReduceScatter:
+    case Operation::kAllToAll:
       bound.bytes = others;
       break;
   }
@@ -186,7 +187,7 @@ Explanation explain(const ScheduleRequest& request, const CostModel& model) {
   explanation.request = request;
   explanation.algorithms.push_back(cost_of(request, model));  // refuses what does not exist
   explanation.request.algorithm = explanation.algorithms.front().algorithm;
-  explanation.bytes = schedule::full_buffer_elements(request) * size_of(request.dtype);
+  explanation.bytes = schedule::rank_buffer_elements(request) * size_of(request.dtype);
   for (const Algorithm algorithm : algorithms_for(request.operation)) {
     if (algorithm == explanation.request.algorithm) continue;
     // Two names of one schedule.

@@ -26,7 +26,7 @@ Announcement::Announcement(Stream& stream, const CollectiveCall& call,
   collective_.world_ranks = communicator.world_ranks;
   info_.kind = kind_of(call.operation);
   info_.name = to_string(call.operation);
-  info_.bytes = schedule::full_buffer_elements(signature.request) * size_of(call.dtype);
+  info_.bytes = schedule::rank_buffer_elements(signature.request) * size_of(call.dtype);
   info_.collective = &collective_;
   if (info_.kind != OpKind::kCollective) {
     info_.peer = communicator.world_ranks[static_cast<std::size_t>(call.peer)];

@@ -12,8 +12,25 @@ T sum(T a, T b) {
     using Unsigned = std::make_unsigned_t<T>;  // wraps around where T would overflow
     return static_cast<T>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
   } else {
-    return a + b;
+    return static_cast<T>(a + b);  // of 16 bits: rounded to them, as NCCL's kernels do
   }
+}
+
+template <typename T>
+T product(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    using Unsigned = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<Unsigned>(a) * static_cast<Unsigned>(b));
+  } else {
+    return static_cast<T>(a * b);
+  }
+}
+
+// 1/ranks, rounded to T.
+template <typename T>
+T reciprocal(int ranks) {
+  using Wide = std::conditional_t<sizeof(T) < sizeof(float), float, T>;
+  return static_cast<T>(static_cast<Wide>(1) / static_cast<Wide>(ranks));
 }
 
 // a != a holds for NaN alone; a NaN in b comes out because every comparison with it is false.
@@ -37,6 +54,8 @@ void visit_operation(ReduceOp op, Visit visit) {
       return visit([](T a, T b) { return minimum(a, b); });
     case ReduceOp::kMax:
       return visit([](T a, T b) { return maximum(a, b); });
+    case ReduceOp::kProd:
+      return visit([](T a, T b) { return product(a, b); });
   }
 }
 
@@ -97,14 +116,13 @@ void combine_chain(DType dtype, ReduceOp op, int ranks, bool accumulator_first,
     };
     const auto same = [](T value) { return value; };
     if (op == ReduceOp::kAvg) {
-      const auto divisor = static_cast<T>(ranks);
-      if constexpr (std::is_floating_point_v<T>) {
-        const T factor = static_cast<T>(1) / divisor;
-        const auto scaled = [factor](T value) { return value * factor; };
+      if constexpr (!std::is_integral_v<T>) {
+        const T factor = reciprocal<T>(ranks);
+        const auto scaled = [factor](T value) { return static_cast<T>(value * factor); };
         run(
-            scaled, [](T a, T b) { return a + b; }, same);
+            scaled, [](T a, T b) { return sum(a, b); }, same);
       } else {
-        const auto divided = [divisor](T value) { return static_cast<T>(value / divisor); };
+        const auto divided = [ranks](T value) { return static_cast<T>(value / ranks); };
         run(
             same, [](T a, T b) { return sum(a, b); }, divided);
       }
@@ -131,18 +149,20 @@ void contribute(DType dtype, ReduceOp op, int ranks, void* out, const void* in, 
     return;
   }
   visit_dtype(dtype, [&]<typename T>() {
-    const T factor = static_cast<T>(1) / static_cast<T>(ranks);
+    const T factor = reciprocal<T>(ranks);
     const T* from = static_cast<const T*>(in);
     T* to = static_cast<T*>(out);
-    for (std::size_t i = 0; i < count; ++i) to[i] = from[i] * factor;
+    for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<T>(from[i] * factor);
   });
 }
 
 void conclude(DType dtype, ReduceOp op, int ranks, void* data, std::size_t count) {
   if (op != ReduceOp::kAvg || is_floating(dtype)) return;
   visit_dtype(dtype, [&]<typename T>() {
-    T* values = static_cast<T*>(data);
-    for (std::size_t i = 0; i < count; ++i) values[i] /= static_cast<T>(ranks);
+    if constexpr (std::is_integral_v<T>) {
+      T* values = static_cast<T*>(data);
+      for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<T>(values[i] / ranks);
+    }
   });
 }
 

@@ -1,7 +1,9 @@
 // Element arithmetic of collectives on host memory, one definition for every executor.
 //
-// Sums of integers wrap around. The minimum or maximum with a NaN is NaN. Nothing is contracted or
-// reordered, so that the same order of calls gives the same bits.
+// Sums and products of integers wrap around. Those of 16-bit floats are rounded to 16 bits at every
+// combination, and so is 1/n of avg, as in NCCL (src/device/reduce_kernel.h); no wider accumulator.
+// The minimum or maximum with a NaN is NaN. Nothing is contracted or reordered, so that the same
+// order of calls gives the same bits.
 #pragma once
 
 #include <cstddef>

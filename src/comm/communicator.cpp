@@ -53,6 +53,18 @@ Work Communicator::all_gather(const DeviceArray& send, const DeviceArray& recv, 
   return call(make_call(Operation::kAllGather, send, recv, count), stream);
 }
 
+Work Communicator::all_gather(const DeviceArray& send, const DeviceArray& recv,
+                              std::span<const std::size_t> counts, Stream& stream) {
+  CollectiveCall call = make_call(Operation::kAllGather, send, recv, 0);
+  call.counts.assign(counts.begin(), counts.end());
+  return this->call(std::move(call), stream);
+}
+
+Work Communicator::all_to_all(const DeviceArray& send, const DeviceArray& recv, std::size_t count,
+                              Stream& stream) {
+  return call(make_call(Operation::kAllToAll, send, recv, count), stream);
+}
+
 Work Communicator::reduce_scatter(const DeviceArray& send, const DeviceArray& recv,
                                   std::size_t count, ReduceOp op, Stream& stream) {
   CollectiveCall call = make_call(Operation::kReduceScatter, send, recv, count);

@@ -17,7 +17,8 @@ struct CommunicatorName {
 
 /// The name of the `ordinal`-th communicator (counted from 1, by split and then by color) that was
 /// split from `parent`, with `members` as ranks of the parent: every rank comes to the same number
-/// without asking the others.
+/// without asking the others. Numbers say the way from the world down (5000002: the second split
+/// from the fifth) while there is room; further down they are drawn from the parent's by a hash.
 CommunicatorName child_of(const CommunicatorName& parent, std::int64_t ordinal,
                           const std::vector<int>& members);
 

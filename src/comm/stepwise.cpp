@@ -41,6 +41,10 @@ StepwiseRank::StepwiseRank(const Schedule& schedule, ReduceOp op, int rank,
       rank_(rank),
       buffers_(buffers),
       elements_(schedule.elements) {
+  if (schedule.request.operation == Operation::kAllToAll) {
+    move_own_block();
+    return;
+  }
   if (buffers.output.size() == elements_ && buffers.destination != nullptr) {
     work_ = buffers.destination;
   } else {
@@ -61,9 +65,29 @@ std::span<std::byte> StepwiseRank::bytes_of(Range range) const {
   return {work_ + size_of_elements(range.begin), size_of_elements(range.size())};
 }
 
+// All-to-all: a block lies in the sender's buffer by destination, in the receiver's by source, so
+// that it needs no full buffer between them.
+std::span<const std::byte> StepwiseRank::outgoing(const Message& message) const {
+  if (schedule_.request.operation != Operation::kAllToAll) return bytes_of(message.range);
+  return {buffers_.source + size_of_elements(message.range.begin - buffers_.input.begin),
+          size_of_elements(message.range.size())};
+}
+
+std::byte* StepwiseRank::place_of(const Message& message) const {
+  if (schedule_.request.operation != Operation::kAllToAll) return bytes_of(message.range).data();
+  return buffers_.destination +
+         size_of_elements(static_cast<std::size_t>(message.source) * schedule_.request.count);
+}
+
+void StepwiseRank::move_own_block() const {
+  const std::size_t block = size_of_elements(schedule_.request.count);
+  const std::size_t offset = static_cast<std::size_t>(rank_) * block;
+  if (block > 0) std::memcpy(buffers_.destination + offset, buffers_.source + offset, block);
+}
+
 void StepwiseRank::send(std::size_t round, Transport& transport) {
   for (const Message& message : schedule_.rounds[round]) {
-    if (message.source == rank_) transport.send(message.destination, bytes_of(message.range));
+    if (message.source == rank_) transport.send(message.destination, outgoing(message));
   }
 }
 
@@ -86,7 +110,7 @@ void StepwiseRank::receive(std::size_t round, Transport& transport) {
   offset = 0;
   for (const Message& message : schedule_.rounds[round]) {
     if (message.destination != rank_ || message.range.size() == 0) continue;
-    std::byte* into = bytes_of(message.range).data();
+    std::byte* into = place_of(message);
     const std::byte* from = incoming_.data() + offset;
     const std::size_t bytes = size_of_elements(message.range.size());
     if (message.action == Action::kCopy) {

@@ -29,6 +29,9 @@ class StepwiseRank {
  private:
   std::size_t size_of_elements(std::size_t count) const;
   std::span<std::byte> bytes_of(Range range) const;
+  std::span<const std::byte> outgoing(const Message& message) const;
+  std::byte* place_of(const Message& message) const;
+  void move_own_block() const;
 
   const Schedule& schedule_;
   ReduceOp op_;
@@ -36,7 +39,7 @@ class StepwiseRank {
   RankBuffers buffers_;
   std::size_t elements_;
   std::vector<std::byte> scratch_;   // the full buffer where recv is not one
-  std::byte* work_ = nullptr;        // the full buffer
+  std::byte* work_ = nullptr;        // the full buffer; all-to-all needs none
   std::vector<std::byte> incoming_;  // the messages of one round
 };
 

@@ -1,15 +1,13 @@
 #include "comm/validate.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
-#include <limits>
 #include <numeric>
 #include <string_view>
 
 #include "comm/call_signature.h"
 #include "ringside/error.h"
+#include "schedule/request.h"
 
 namespace ringside {
 namespace {
@@ -20,45 +18,19 @@ namespace {
               std::move(hint));
 }
 
-// Counts whose bytes over all ranks cannot be counted never become a wrong size.
-void check_counts(const CollectiveCall& call, int ranks) {
-  const std::size_t limit = std::numeric_limits<std::size_t>::max() / 32;
-  const auto check = [&](std::size_t count) {
-    if (count > limit / static_cast<std::size_t>(ranks)) {
-      refuse(call, "more elements than can be counted");
-    }
-  };
-  check(call.count);
-  if (call.counts.empty()) return;
-  if (call.operation != Operation::kGather && call.operation != Operation::kScatter) {
-    refuse(call, "counts per rank: only gather and scatter take them");
-  }
-  if (call.counts.size() != static_cast<std::size_t>(ranks)) {
-    refuse(call, fmt::format("{} counts for {} ranks: one per rank is needed", call.counts.size(),
-                             ranks));
-  }
-  std::for_each(call.counts.begin(), call.counts.end(), check);
-}
-
-void check_partners(const CollectiveCall& call, int ranks) {
-  const auto check = [&](std::string_view what, int rank) {
-    if (rank < 0 || rank >= ranks) {
-      refuse(call, fmt::format("{} {}: must be in [0, {}]", what, rank, ranks - 1));
-    }
-  };
-  if (has_root(call.operation)) check("root", call.root);
-  if (is_pair(call.operation)) check("peer", call.peer);
-}
-
-void check_algorithm(const CollectiveCall& call) {
-  if (call.algorithm == Algorithm::kAutomatic) return;
-  const std::span<const Algorithm> known = algorithms_for(call.operation);
-  if (std::find(known.begin(), known.end(), call.algorithm) != known.end()) return;
-  std::vector<std::string_view> names;
-  names.reserve(known.size());
-  for (const Algorithm algorithm : known) names.push_back(to_string(algorithm));
-  refuse(call, fmt::format("algorithm {}: must be one of {}", to_string(call.algorithm),
-                           fmt::join(names, ", ")));
+// The rules that a schedule has, too. A pair is told by the caller's peer.
+void check_request(const CollectiveCall& call, int ranks) {
+  ScheduleRequest request;
+  request.operation = call.operation;
+  request.algorithm = call.algorithm;
+  request.ranks = ranks;
+  request.count = call.count;
+  request.counts = call.counts;
+  request.dtype = call.dtype;
+  request.root = is_pair(call.operation) ? 0 : call.root;
+  request.peer = call.peer;
+  const std::string fault = schedule::fault_in(request);
+  if (!fault.empty()) refuse(call, fault);
 }
 
 void check_array(const CollectiveCall& call, std::string_view what, const DeviceArray& array,
@@ -86,6 +58,7 @@ std::size_t block_begin(const CollectiveCall& call, int rank) {
 // NCCL's places: the buffers begin at the same address, or the smaller one is the rank's own block
 // of the larger one. [usage/inplace.rst]
 bool in_place(const CollectiveCall& call, int rank) {
+  if (call.operation == Operation::kAllToAll) return false;
   const std::size_t own_block = block_begin(call, rank) * size_of(call.dtype);
   std::size_t send = call.send.offset;
   std::size_t recv = call.recv.offset;
@@ -126,9 +99,11 @@ BufferSizes buffer_sizes(const CollectiveCall& call, int rank, int ranks) {
     case Operation::kAllReduce:
       return {call.count, call.count};
     case Operation::kAllGather:
-      return {call.count, all};
+      return {own, all};
     case Operation::kReduceScatter:
       return {all, call.count};
+    case Operation::kAllToAll:
+      return {all, all};
     case Operation::kGather:
       return {own, is_root ? all : 0};
     case Operation::kScatter:
@@ -147,9 +122,7 @@ CollectiveCall validated(CollectiveCall call, const Communicator& communicator,
                          const Device& device, Stream& stream) {
   const int rank = communicator.rank();
   const int ranks = communicator.size();
-  check_counts(call, ranks);
-  check_partners(call, ranks);
-  check_algorithm(call);
+  check_request(call, ranks);
   if (&stream.device() != &device) {
     refuse(call, fmt::format("the stream belongs to device {}, the communicator to {}",
                              stream.device().name(), device.name()));

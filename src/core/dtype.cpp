@@ -11,10 +11,13 @@
 namespace ringside {
 namespace {
 
-constexpr NameTable<DType, 4> kDTypeNames{{{DType::kFloat32, "float32"},
+constexpr NameTable<DType, 7> kDTypeNames{{{DType::kFloat32, "float32"},
                                            {DType::kFloat64, "float64"},
                                            {DType::kInt32, "int32"},
-                                           {DType::kInt64, "int64"}}};
+                                           {DType::kInt64, "int64"},
+                                           {DType::kFloat16, "float16"},
+                                           {DType::kBFloat16, "bfloat16"},
+                                           {DType::kUInt8, "uint8"}}};
 
 }  // namespace
 
@@ -26,7 +29,11 @@ std::string_view to_string(DType dtype) { return name_of(kDTypeNames, dtype); }
 
 DType parse_dtype(std::string_view name) { return parse_name(kDTypeNames, "dtype", name); }
 
-bool is_floating(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kFloat64; }
+bool is_floating(DType dtype) {
+  return is_trainable(dtype) || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+}
+
+bool is_trainable(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kFloat64; }
 
 Shape::Shape(std::initializer_list<std::int64_t> sizes)
     : Shape(std::span<const std::int64_t>(sizes.begin(), sizes.size())) {}

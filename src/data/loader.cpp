@@ -35,7 +35,7 @@ void check(const LoaderOptions& options) {
   if (options.workers > 0 && (options.prefetch < 1 || options.prefetch > kMostPrefetch)) {
     fail("loader prefetch", options.prefetch, fmt::format("from 1 to {}", kMostPrefetch));
   }
-  if (!is_floating(options.dtype)) {
+  if (!is_trainable(options.dtype)) {
     throw Error(
         ErrorKind::kInvalidArgument,
         fmt::format("loader dtype {}: must be float32 or float64", to_string(options.dtype)));

@@ -146,18 +146,25 @@ class SymbolicExecution {
 
   std::string check_results() const {
     for (std::size_t rank = 0; rank < ranks_; ++rank) {
-      const Range output =
-          pieces_.within(schedule::output_range(schedule_, static_cast<int>(rank)));
-      for (std::size_t piece = output.begin; piece < output.end; ++piece) {
-        const Contributions& result = held_[rank][piece];
-        const std::size_t element = pieces_[piece].begin;
-        for (std::size_t from = 0; from < ranks_; ++from) {
-          const bool there = !result.empty() && result[from] == 1;
-          if (there == belongs(from, element)) continue;
-          return fmt::format("rank {}, element {}: contribution of rank {} {}", rank, element, from,
-                             there ? "does not belong there" : "missing");
+      for (const Range output : schedule::output_ranges(schedule_, static_cast<int>(rank))) {
+        const Range within = pieces_.within(output);
+        for (std::size_t piece = within.begin; piece < within.end; ++piece) {
+          std::string violation = check_result(rank, piece);
+          if (!violation.empty()) return violation;
         }
       }
+    }
+    return {};
+  }
+
+  std::string check_result(std::size_t rank, std::size_t piece) const {
+    const Contributions& result = held_[rank][piece];
+    const std::size_t element = pieces_[piece].begin;
+    for (std::size_t from = 0; from < ranks_; ++from) {
+      const bool there = !result.empty() && result[from] == 1;
+      if (there == belongs(from, element)) continue;
+      return fmt::format("rank {}, element {}: contribution of rank {} {}", rank, element, from,
+                         there ? "does not belong there" : "missing");
     }
     return {};
   }

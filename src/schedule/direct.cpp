@@ -7,8 +7,8 @@ namespace {
 
 // In round s rank i sends block_of(i, i + s) to rank i + s.
 template <typename BlockOf>
-std::vector<Round> pairwise(std::span<const Range> blocks, Action action, BlockOf block_of) {
-  const int ranks = static_cast<int>(blocks.size());
+std::vector<Round> pairwise(int ranks, std::span<const Range> blocks, Action action,
+                            BlockOf block_of) {
   std::vector<Round> rounds;
   for (int distance = 1; distance < ranks; ++distance) {
     Round& round = rounds.emplace_back();
@@ -24,11 +24,18 @@ std::vector<Round> pairwise(std::span<const Range> blocks, Action action, BlockO
 }  // namespace
 
 std::vector<Round> direct_reduce_scatter(std::span<const Range> blocks) {
-  return pairwise(blocks, Action::kCombine, [](int /*source*/, int partner) { return partner; });
+  return pairwise(static_cast<int>(blocks.size()), blocks, Action::kCombine,
+                  [](int /*source*/, int partner) { return partner; });
 }
 
 std::vector<Round> direct_all_gather(std::span<const Range> blocks) {
-  return pairwise(blocks, Action::kCopy, [](int source, int /*partner*/) { return source; });
+  return pairwise(static_cast<int>(blocks.size()), blocks, Action::kCopy,
+                  [](int source, int /*partner*/) { return source; });
+}
+
+std::vector<Round> direct_all_to_all(int ranks, std::span<const Range> blocks) {
+  return pairwise(ranks, blocks, Action::kCopy,
+                  [ranks](int source, int partner) { return source * ranks + partner; });
 }
 
 }  // namespace ringside::schedule

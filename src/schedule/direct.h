@@ -15,5 +15,7 @@ namespace ringside::schedule {
 std::vector<Round> direct_reduce_scatter(std::span<const Range> blocks);
 /// Rank i sends block i.
 std::vector<Round> direct_all_gather(std::span<const Range> blocks);
+/// `blocks` has one range per pair of ranks: block i * ranks + j goes from rank i to rank j.
+std::vector<Round> direct_all_to_all(int ranks, std::span<const Range> blocks);
 
 }  // namespace ringside::schedule

@@ -37,6 +37,7 @@ constexpr std::array kOfBlocks{Algorithm::kRing,         Algorithm::kStar,
                                Algorithm::kHierarchical, Algorithm::kDirect};
 constexpr std::array kWithoutRing{Algorithm::kStar, Algorithm::kTree};
 constexpr std::array kOneMessage{Algorithm::kStar};
+constexpr std::array kOfAllToAll{Algorithm::kDirect};
 
 void check_request(const ScheduleRequest& request) {
   const std::string fault = schedule::fault_in(request);
@@ -46,6 +47,10 @@ void check_request(const ScheduleRequest& request) {
 }
 
 std::vector<Range> make_blocks(const ScheduleRequest& request) {
+  if (request.operation == Operation::kAllToAll) {
+    return schedule::even_parts({0, schedule::full_buffer_elements(request)},
+                                request.ranks * request.ranks);
+  }
   std::vector<Range> blocks;
   std::size_t begin = 0;
   for (int rank = 0; rank < request.ranks; ++rank) {
@@ -75,6 +80,7 @@ std::vector<Round> ring_rounds(const Schedule& schedule) {
     case Operation::kBarrier:  // an all-reduce of nothing
     case Operation::kScatter:  // this one and the rest have no ring
     case Operation::kGather:
+    case Operation::kAllToAll:
     case Operation::kSend:
     case Operation::kRecv:
       break;
@@ -117,8 +123,9 @@ std::vector<Round> rooted_rounds(const RootedOperations& star_or_tree, const Sch
                          star_or_tree.scatter(schedule.blocks, 0));
     case Operation::kAllReduce:
     case Operation::kBarrier:  // an all-reduce of nothing
-    case Operation::kSend:     // it and recv never come here
+    case Operation::kSend:     // this one and the rest never come here
     case Operation::kRecv:
+    case Operation::kAllToAll:
       break;
   }
   return in_sequence(star_or_tree.reduce(ranks, 0, buffer),
@@ -159,6 +166,8 @@ std::vector<Round> direct_rounds(const Schedule& schedule) {
       return schedule::direct_reduce_scatter(schedule.blocks);
     case Operation::kAllGather:
       return schedule::direct_all_gather(schedule.blocks);
+    case Operation::kAllToAll:
+      return schedule::direct_all_to_all(schedule.request.ranks, schedule.blocks);
     default:
       break;
   }
@@ -229,6 +238,8 @@ std::span<const Algorithm> algorithms_for(Operation operation) {
     case Operation::kAllGather:
     case Operation::kReduceScatter:
       return kOfBlocks;
+    case Operation::kAllToAll:
+      return kOfAllToAll;
     case Operation::kAllReduce:
     case Operation::kBarrier:
       break;

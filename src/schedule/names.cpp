@@ -8,7 +8,7 @@
 namespace ringside {
 namespace {
 
-constexpr NameTable<Operation, 10> kOperationNames{{{Operation::kBroadcast, "broadcast"},
+constexpr NameTable<Operation, 11> kOperationNames{{{Operation::kBroadcast, "broadcast"},
                                                     {Operation::kScatter, "scatter"},
                                                     {Operation::kGather, "gather"},
                                                     {Operation::kReduce, "reduce"},
@@ -17,11 +17,13 @@ constexpr NameTable<Operation, 10> kOperationNames{{{Operation::kBroadcast, "bro
                                                     {Operation::kReduceScatter, "reduce-scatter"},
                                                     {Operation::kSend, "send"},
                                                     {Operation::kRecv, "recv"},
-                                                    {Operation::kBarrier, "barrier"}}};
-constexpr NameTable<ReduceOp, 4> kReduceOpNames{{{ReduceOp::kSum, "sum"},
+                                                    {Operation::kBarrier, "barrier"},
+                                                    {Operation::kAllToAll, "all-to-all"}}};
+constexpr NameTable<ReduceOp, 5> kReduceOpNames{{{ReduceOp::kSum, "sum"},
                                                  {ReduceOp::kAvg, "avg"},
                                                  {ReduceOp::kMin, "min"},
-                                                 {ReduceOp::kMax, "max"}}};
+                                                 {ReduceOp::kMax, "max"},
+                                                 {ReduceOp::kProd, "prod"}}};
 constexpr NameTable<Algorithm, 9> kAlgorithmNames{
     {{Algorithm::kAutomatic, "auto"},
      {Algorithm::kRing, "ring"},
@@ -66,7 +68,13 @@ bool combines(Operation operation) {
 
 bool has_blocks(Operation operation) {
   return operation == Operation::kAllGather || operation == Operation::kReduceScatter ||
-         operation == Operation::kGather || operation == Operation::kScatter;
+         operation == Operation::kGather || operation == Operation::kScatter ||
+         operation == Operation::kAllToAll;
+}
+
+bool takes_counts(Operation operation) {
+  return operation == Operation::kGather || operation == Operation::kScatter ||
+         operation == Operation::kAllGather;
 }
 
 bool is_pair(Operation operation) {

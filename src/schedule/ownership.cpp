@@ -9,6 +9,10 @@ Range input_range(const Schedule& schedule, int rank) {
     case Operation::kAllGather:
     case Operation::kGather:
       return schedule.blocks[static_cast<std::size_t>(rank)];
+    case Operation::kAllToAll: {
+      const std::size_t own = schedule.elements / static_cast<std::size_t>(schedule.request.ranks);
+      return {static_cast<std::size_t>(rank) * own, static_cast<std::size_t>(rank + 1) * own};
+    }
     case Operation::kBroadcast:
     case Operation::kScatter:
     case Operation::kSend:
@@ -36,6 +40,8 @@ Range output_range(const Schedule& schedule, int rank) {
     case Operation::kSend:
     case Operation::kRecv:
       return rank == schedule.request.peer ? all : Range{};
+    case Operation::kAllToAll:
+      return {};
     case Operation::kBroadcast:
     case Operation::kAllReduce:
     case Operation::kAllGather:
@@ -43,6 +49,16 @@ Range output_range(const Schedule& schedule, int rank) {
       break;
   }
   return all;
+}
+
+std::vector<Range> output_ranges(const Schedule& schedule, int rank) {
+  if (schedule.request.operation != Operation::kAllToAll) return {output_range(schedule, rank)};
+  const auto ranks = static_cast<std::size_t>(schedule.request.ranks);
+  std::vector<Range> ranges;
+  for (std::size_t source = 0; source < ranks; ++source) {
+    ranges.push_back(schedule.blocks[source * ranks + static_cast<std::size_t>(rank)]);
+  }
+  return ranges;
 }
 
 }  // namespace ringside::schedule

@@ -28,8 +28,8 @@ std::string fault_in_partners(const ScheduleRequest& request) {
 
 std::string fault_in_counts(const ScheduleRequest& request) {
   if (request.counts.empty()) return {};
-  if (request.operation != Operation::kGather && request.operation != Operation::kScatter) {
-    return "counts per rank: only gather and scatter take them";
+  if (!takes_counts(request.operation)) {
+    return "counts per rank: only gather, scatter and all-gather take them";
   }
   if (request.counts.size() == static_cast<std::size_t>(request.ranks)) return {};
   return fmt::format("{} counts for {} ranks: one per rank is needed", request.counts.size(),
@@ -57,12 +57,14 @@ std::string fault_in_node_size(const ScheduleRequest& request) {
 // So that a hostile count is an error and not a wrong size.
 std::string fault_in_size(const ScheduleRequest& request) {
   if (request.operation == Operation::kBarrier) return {};
-  constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max() / 16;
+  constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max() / 32;
   const auto too_many = [](std::size_t count) {
     return fmt::format("count {}: more elements than can be counted", count);
   };
-  const std::size_t blocks =
-      has_blocks(request.operation) ? static_cast<std::size_t>(request.ranks) : 1;
+  const auto ranks = static_cast<std::size_t>(request.ranks);
+  const std::size_t blocks = request.operation == Operation::kAllToAll ? ranks * ranks
+                             : has_blocks(request.operation)           ? ranks
+                                                                       : 1;
   if (request.counts.empty()) {
     return request.count > kMost / blocks ? too_many(request.count) : "";
   }
@@ -104,8 +106,16 @@ int chosen_node_size(const ScheduleRequest& request) {
 std::size_t full_buffer_elements(const ScheduleRequest& request) {
   if (request.operation == Operation::kBarrier) return 0;
   if (!has_blocks(request.operation)) return request.count;
-  if (request.counts.empty()) return request.count * static_cast<std::size_t>(request.ranks);
+  const auto ranks = static_cast<std::size_t>(request.ranks);
+  if (request.operation == Operation::kAllToAll) return request.count * ranks * ranks;
+  if (request.counts.empty()) return request.count * ranks;
   return std::accumulate(request.counts.begin(), request.counts.end(), std::size_t{0});
+}
+
+std::size_t rank_buffer_elements(const ScheduleRequest& request) {
+  const std::size_t all = full_buffer_elements(request);
+  return request.operation == Operation::kAllToAll ? all / static_cast<std::size_t>(request.ranks)
+                                                   : all;
 }
 
 }  // namespace ringside::schedule

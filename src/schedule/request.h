@@ -19,5 +19,8 @@ Algorithm chosen_algorithm(const ScheduleRequest& request);
 int chosen_node_size(const ScheduleRequest& request);
 /// The size of every rank's full buffer. Of a request without fault.
 std::size_t full_buffer_elements(const ScheduleRequest& request);
+/// The size in which costs are told, S: the full buffer, of all-to-all one rank's. Of a request
+/// without fault.
+std::size_t rank_buffer_elements(const ScheduleRequest& request);
 
 }  // namespace ringside::schedule

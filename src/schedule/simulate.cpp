@@ -8,8 +8,25 @@
 namespace ringside::schedule {
 namespace {
 
+// To the dtype: floats to nearest, whole numbers wrapped around.
 double rounded(double value, DType dtype) {
-  return dtype == DType::kFloat32 ? static_cast<double>(static_cast<float>(value)) : value;
+  switch (dtype) {
+    case DType::kFloat32:
+      return static_cast<double>(static_cast<float>(value));
+    case DType::kFloat16:
+      return static_cast<double>(static_cast<float>(Float16(value)));
+    case DType::kBFloat16:
+      return static_cast<double>(static_cast<float>(BFloat16(value)));
+    case DType::kUInt8:
+      return value - 256 * std::floor(value / 256);
+    case DType::kInt32:
+      return value - 0x1p32 * std::floor((value + 0x1p31) / 0x1p32);
+    case DType::kInt64:
+      return value - 0x1p64 * std::floor((value + 0x1p63) / 0x1p64);
+    case DType::kFloat64:
+      break;
+  }
+  return value;
 }
 
 double combine(double own, double incoming, ReduceOp op, DType dtype) {
@@ -18,6 +35,8 @@ double combine(double own, double incoming, ReduceOp op, DType dtype) {
       return std::min(own, incoming);
     case ReduceOp::kMax:
       return std::max(own, incoming);
+    case ReduceOp::kProd:
+      return rounded(own * incoming, dtype);
     default:
       return rounded(own + incoming, dtype);
   }

@@ -19,7 +19,7 @@ void CpuKernels::add(LaunchContext&, const DeviceArray& out, double alpha, const
     const T right_factor = static_cast<T>(beta);
     const std::size_t count = out.count();
     for (std::size_t i = 0; i < count; ++i) {
-      sum[i] = left_factor * left[i] + right_factor * right[i];
+      sum[i] = static_cast<T>(left_factor * left[i] + right_factor * right[i]);
     }
   });
 }

@@ -53,7 +53,7 @@ void check_same_device(std::string_view op, const Operand& a, const Operand& b) 
 
 void check_alike(std::string_view op, std::initializer_list<Operand> operands) {
   const Operand& first = *operands.begin();
-  if (!is_floating(first.tensor.dtype())) {
+  if (!is_trainable(first.tensor.dtype())) {
     fail(op, fmt::format("{} is {}, but float32 or float64 is needed", call(first),
                          to_string(first.tensor.dtype())));
   }

@@ -17,9 +17,11 @@ using Bytes = std::vector<std::byte>;
 template <typename T>
 T converted(double value) {
   if constexpr (std::is_integral_v<T>) {
-    // 2^63 is the first double beyond int64; the casts of the limits are exact for int32.
-    constexpr double kBeyond = -static_cast<double>(std::numeric_limits<T>::min());
-    if (!(value >= -kBeyond && value < kBeyond)) {
+    // 2^63 is the first double beyond int64; half of it and one are exact for every type.
+    constexpr double kLeast = static_cast<double>(std::numeric_limits<T>::min());
+    constexpr T kHalf = std::numeric_limits<T>::max() / 2 + 1;
+    constexpr double kBeyond = 2 * static_cast<double>(kHalf);
+    if (!(value >= kLeast && value < kBeyond)) {
       throw Error(ErrorKind::kInvalidInput,
                   fmt::format("the value {} does not fit {}", value, to_string(dtype_of<T>())));
     }
@@ -144,7 +146,7 @@ void Tensor::set_name(std::string name) { impl_->name = std::move(name); }
 bool Tensor::requires_grad() const { return impl_->requires_grad || impl_->grad_fn != nullptr; }
 
 void Tensor::set_requires_grad(bool requires_grad) {
-  if (requires_grad && !is_floating(dtype())) {
+  if (requires_grad && !is_trainable(dtype())) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("tensor '{}' is {}: only floating-point tensors can require gradients",
                             name(), to_string(dtype())));

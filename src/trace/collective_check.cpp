@@ -15,7 +15,7 @@ std::string fault_of(const ScheduleRequest& request) {
   if (const std::string fault = schedule::fault_in(request); !fault.empty()) {
     return fmt::format("{}: {}", to_string(request.operation), fault);
   }
-  if (schedule::full_buffer_elements(request) > kMostBufferBytes / size_of(request.dtype)) {
+  if (schedule::rank_buffer_elements(request) > kMostBufferBytes / size_of(request.dtype)) {
     return fmt::format("the buffer is larger than {} bytes", kMostBufferBytes);
   }
   return {};

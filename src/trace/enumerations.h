@@ -24,11 +24,12 @@ inline constexpr std::array kAllMemoryKinds = {
     MemoryKind::kInputs,      MemoryKind::kOutputs,   MemoryKind::kWorkspace};
 static_assert(kAllMemoryKinds.size() == kMemoryKinds);
 inline constexpr std::array kAllDTypes = {DType::kFloat32, DType::kFloat64, DType::kInt32,
-                                          DType::kInt64};
+                                          DType::kInt64,   DType::kFloat16, DType::kBFloat16,
+                                          DType::kUInt8};
 inline constexpr std::array kAllOperations = {
     Operation::kBroadcast, Operation::kScatter,   Operation::kGather,        Operation::kReduce,
     Operation::kAllReduce, Operation::kAllGather, Operation::kReduceScatter, Operation::kSend,
-    Operation::kRecv,      Operation::kBarrier};
+    Operation::kRecv,      Operation::kBarrier,   Operation::kAllToAll};
 inline constexpr std::array kAllAlgorithms = {Algorithm::kAutomatic,
                                               Algorithm::kRing,
                                               Algorithm::kStar,
@@ -39,7 +40,7 @@ inline constexpr std::array kAllAlgorithms = {Algorithm::kAutomatic,
                                               Algorithm::kHierarchical,
                                               Algorithm::kDirect};
 inline constexpr std::array kAllReduceOps = {ReduceOp::kSum, ReduceOp::kAvg, ReduceOp::kMin,
-                                             ReduceOp::kMax};
+                                             ReduceOp::kMax, ReduceOp::kProd};
 inline constexpr std::array kAllBorders = {Border::kNccl, Border::kGloo, Border::kEven};
 inline constexpr std::array kAllDirections = {Direction::kUp, Direction::kDown};
 

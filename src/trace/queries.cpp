@@ -86,6 +86,7 @@ TransferRow collective_row(const TraceOp& op, int devices) {
     case Operation::kAllReduce:
     case Operation::kAllGather:
     case Operation::kReduceScatter:
+    case Operation::kAllToAll:
     case Operation::kBarrier:
       break;
   }

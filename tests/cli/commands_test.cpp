@@ -55,6 +55,7 @@ TEST(Collective, EveryOperationAndAlgorithmRunsAndCostsWhatItsFormulaSays) {
       {"reduce-scatter", {"ring", "star", "tree", "halving-doubling", "hierarchical", "direct"}},
       {"scatter", {"star", "tree"}},
       {"gather", {"star", "tree"}},
+      {"all-to-all", {"auto", "direct"}},
       {"send", {"auto"}},
       {"barrier", {"auto"}}};
   for (const auto& [operation, algorithms] : kAll) {
@@ -74,7 +75,7 @@ TEST(Collective, EveryOperationAndAlgorithmRunsAndCostsWhatItsFormulaSays) {
 }
 
 TEST(Collective, EveryOpAndDtypeAgreesWithTheDevices) {
-  for (const char* op : {"sum", "avg", "min", "max"}) {
+  for (const char* op : {"sum", "avg", "min", "max", "prod"}) {
     for (const char* dtype : {"float32", "float64", "int32", "int64"}) {
       const ProcessResult result = run_ringside({"collective", "reduce-scatter", "--ranks", "3",
                                                  "--count", "3", "--op", op, "--dtype", dtype});

@@ -63,7 +63,7 @@ TEST(Explain, NoAlgorithmBeatsTheBound) {
   for (const Operation operation :
        {Operation::kBroadcast, Operation::kReduce, Operation::kScatter, Operation::kGather,
         Operation::kAllGather, Operation::kReduceScatter, Operation::kAllReduce,
-        Operation::kBarrier, Operation::kSend}) {
+        Operation::kBarrier, Operation::kSend, Operation::kAllToAll}) {
     for (int ranks = 1; ranks <= 12; ++ranks) {
       ScheduleRequest request =
           request_for(operation, ranks, operation == Operation::kBarrier ? 0 : 120);

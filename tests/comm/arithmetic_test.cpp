@@ -32,6 +32,38 @@ TEST(Arithmetic, IntegerSumsWrapAround) {
   EXPECT_EQ(combined(ReduceOp::kSum, largest, 1), std::numeric_limits<std::int32_t>::min());
 }
 
+TEST(Arithmetic, ProductsOfIntegersWrapAround) {
+  EXPECT_EQ(combined(ReduceOp::kProd, 3, -5), -15);
+  EXPECT_EQ(combined<std::uint8_t>(ReduceOp::kProd, 20, 13), 4);  // 260 - 256
+  EXPECT_EQ(combined<std::uint8_t>(ReduceOp::kSum, 250, 10), 4);
+  EXPECT_EQ(combined(ReduceOp::kProd, 1.5, 4.0), 6.0);
+}
+
+// 2048 + 1 is half way between two float16 and goes to the even one, so that adding ones stops
+// there: no accumulator is wider than the type.
+TEST(Arithmetic, EverySumOf16BitsIsRoundedTo16Bits) {
+  EXPECT_EQ(combined(ReduceOp::kSum, Float16(2048), Float16(1)), 2048.0F);
+  EXPECT_EQ(combined(ReduceOp::kSum, Float16(2050), Float16(1)), 2052.0F);
+  EXPECT_EQ(combined(ReduceOp::kSum, BFloat16(256), BFloat16(1)), 256.0F);
+  EXPECT_EQ(combined(ReduceOp::kProd, Float16(300), Float16(300)),
+            std::numeric_limits<float>::infinity());
+  EXPECT_EQ(combined(ReduceOp::kMax, BFloat16(-3), BFloat16(2)), 2.0F);
+}
+
+TEST(Arithmetic, AvgOfFloat16ScalesByARoundedReciprocal) {
+  const Float16 in(10);
+  Float16 out;
+  contribute(DType::kFloat16, ReduceOp::kAvg, 3, &out, &in, 1);
+  EXPECT_EQ(out.bits(), Float16(10.0F * static_cast<float>(Float16(1.0F / 3.0F))).bits());
+}
+
+// 300 ranks do not fit the type that they divide.
+TEST(Arithmetic, AvgOfBytesDividesByAnyNumberOfRanks) {
+  std::uint8_t value = 250;
+  conclude(DType::kUInt8, ReduceOp::kAvg, 300, &value, 1);
+  EXPECT_EQ(value, 0);
+}
+
 // NCCL: each input times 1/n, rounded; not the sum divided by n.
 TEST(Arithmetic, FloatAvgScalesTheContributions) {
   const std::vector<float> in{1.0F, 10.0F};

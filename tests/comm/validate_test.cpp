@@ -74,7 +74,9 @@ TEST_F(Validate, CountsPerRank) {
   CollectiveCall call;
   call.operation = Operation::kAllReduce;
   call.counts = {1, 1, 1, 1};
-  EXPECT_NE(refusal([&] { communicator_.call(call, stream_); }).find("only gather and scatter"),
+  EXPECT_NE(refusal([&] {
+              communicator_.call(call, stream_);
+            }).find("only gather, scatter and all-gather"),
             std::string::npos);
 }
 

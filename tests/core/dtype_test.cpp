@@ -9,7 +9,8 @@ namespace ringside {
 namespace {
 
 TEST(DType, NamesRoundTripAndSizesAreThoseOfTheType) {
-  for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kInt64}) {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kInt64,
+                            DType::kFloat16, DType::kBFloat16, DType::kUInt8}) {
     EXPECT_EQ(parse_dtype(to_string(dtype)), dtype);
     EXPECT_EQ(size_of(dtype), visit_dtype(dtype, []<typename T>() { return sizeof(T); }));
   }
@@ -22,7 +23,9 @@ TEST(DType, AnUnknownNameListsTheValidOnes) {
     parse_dtype("half");
     FAIL() << "no error";
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "dtype 'half': must be one of float32, float64, int32, int64");
+    EXPECT_STREQ(
+        error.what(),
+        "dtype 'half': must be one of float32, float64, int32, int64, float16, bfloat16, uint8");
     EXPECT_EQ(error.exit_status(), 2);
   }
 }

@@ -73,7 +73,8 @@ INSTANTIATE_TEST_SUITE_P(Operations, EverySchedule,
                          testing::Values(Operation::kBroadcast, Operation::kScatter,
                                          Operation::kGather, Operation::kReduce,
                                          Operation::kAllReduce, Operation::kAllGather,
-                                         Operation::kReduceScatter, Operation::kBarrier),
+                                         Operation::kReduceScatter, Operation::kBarrier,
+                                         Operation::kAllToAll),
                          [](const auto& tested) {
                            std::string name(to_string(tested.param));
                            std::replace(name.begin(), name.end(), '-', '_');
@@ -81,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(Operations, EverySchedule,
                          });
 
 TEST(EverySchedule, IsRightWithCountsPerRank) {
-  for (const auto operation : {Operation::kGather, Operation::kScatter}) {
+  for (const auto operation : {Operation::kGather, Operation::kScatter, Operation::kAllGather}) {
     for (const Algorithm algorithm : algorithms_for(operation)) {
       for (const std::vector<std::size_t>& counts :
            {std::vector<std::size_t>{3, 3, 3, 1}, {0, 5, 0, 2, 1}, {0, 0, 0}, {4}}) {

@@ -250,6 +250,16 @@ TEST(ClosedForm, DirectMovesWhatTheRingMoves) {
   });
 }
 
+TEST(ClosedForm, AllToAll) {
+  // The full buffer is that of all ranks; one has n blocks and keeps one of them.
+  for (int ranks = 1; ranks <= kMaxRanks; ++ranks) {
+    const auto n = static_cast<std::size_t>(ranks);
+    expect_cost(cost_of(Operation::kAllToAll, Algorithm::kDirect, ranks),
+                {n - 1, n * (n - 1), n * (n - 1) * kBlock, (n - 1) * kBlock, (n - 1) * kBlock},
+                "all-to-all");
+  }
+}
+
 // N nodes of p ranks, for every p that divides n.
 TEST(ClosedForm, Hierarchical) {
   for (int ranks = 2; ranks <= kMaxRanks; ++ranks) {

@@ -47,9 +47,10 @@ TEST(ScheduleRequest, NamesWhatIsWrong) {
   request.counts = {1, 2, 3};
   EXPECT_EQ(refusal(request), "gather: 3 counts for 4 ranks: one per rank is needed");
 
-  request = request_for(Operation::kAllGather, 2);
+  request = request_for(Operation::kReduceScatter, 2);
   request.counts = {1, 2};
-  EXPECT_EQ(refusal(request), "all-gather: counts per rank: only gather and scatter take them");
+  EXPECT_EQ(refusal(request),
+            "reduce-scatter: counts per rank: only gather, scatter and all-gather take them");
 
   request = request_for(Operation::kReduce, 2);
   request.pieces = 0;

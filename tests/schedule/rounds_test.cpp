@@ -177,6 +177,13 @@ TEST(HalvingDoublingSchedule, OneOfEachOddPairActsForBoth) {
             (Lines{"1>0 [0,6)+", "2>0 [0,4)+  0>2 [4,6)+", "0>1 [2,4)"}));
 }
 
+// Block 3i + j goes from rank i to rank j.
+TEST(DirectSchedule, AllToAllSendsEveryPairItsBlock) {
+  const Schedule schedule = make(Operation::kAllToAll, Algorithm::kAutomatic, 3, 2);
+  EXPECT_EQ(schedule.elements, 18U);
+  EXPECT_EQ(text(schedule), (Lines{"0>1 c1  1>2 c5  2>0 c6", "0>2 c2  1>0 c3  2>1 c7"}));
+}
+
 TEST(DirectSchedule, EveryRankMeetsEveryOther) {
   EXPECT_EQ(text(make(Operation::kReduceScatter, Algorithm::kDirect, 3, 2)),
             (Lines{"0>1 c1+  1>2 c2+  2>0 c0+", "0>2 c2+  1>0 c0+  2>1 c1+"}));

@@ -75,9 +75,26 @@ inline std::size_t block_begin(const CollectiveCase& c, int rank) {
   return begin;
 }
 
-/// op over all ranks' element `index`, in double (exact for the integers above).
+/// op over all ranks' element `index`, in double; of whole numbers wrapped around as T does.
+template <typename T>
+double reduced_integers(const CollectiveCase& c, std::size_t index) {
+  using Unsigned = std::make_unsigned_t<T>;
+  T result = contribution<T>(c.seed, 0, index);
+  for (int rank = 1; rank < c.ranks; ++rank) {
+    const T value = contribution<T>(c.seed, rank, index);
+    const auto a = static_cast<Unsigned>(result);
+    const auto b = static_cast<Unsigned>(value);
+    result = c.op == ReduceOp::kMin    ? std::min(result, value)
+             : c.op == ReduceOp::kMax  ? std::max(result, value)
+             : c.op == ReduceOp::kProd ? static_cast<T>(a * b)
+                                       : static_cast<T>(a + b);
+  }
+  return std::trunc(static_cast<double>(result) / (c.op == ReduceOp::kAvg ? c.ranks : 1));
+}
+
 template <typename T>
 double reduced(const CollectiveCase& c, std::size_t index) {
+  if constexpr (std::is_integral_v<T>) return reduced_integers<T>(c, index);
   double result = static_cast<double>(contribution<T>(c.seed, 0, index));
   for (int rank = 1; rank < c.ranks; ++rank) {
     const auto value = static_cast<double>(contribution<T>(c.seed, rank, index));
@@ -85,13 +102,14 @@ double reduced(const CollectiveCase& c, std::size_t index) {
       result = std::min(result, value);
     } else if (c.op == ReduceOp::kMax) {
       result = std::max(result, value);
+    } else if (c.op == ReduceOp::kProd) {
+      result *= value;
     } else {
       result += value;
     }
   }
   if (c.op != ReduceOp::kAvg) return result;
-  result /= c.ranks;
-  return std::is_integral_v<T> ? std::trunc(result) : result;
+  return result / c.ranks;
 }
 
 /// Element `index` of rank's recv.
@@ -107,6 +125,11 @@ double expected(const CollectiveCase& c, int rank, std::size_t index) {
       int owner = 0;
       while (index >= block_begin(c, owner) + block_count(c, owner)) ++owner;
       return static_cast<double>(contribution<T>(c.seed, owner, index - block_begin(c, owner)));
+    }
+    case Operation::kAllToAll: {
+      const auto block = static_cast<std::size_t>(rank) * c.count;
+      return static_cast<double>(
+          contribution<T>(c.seed, static_cast<int>(index / c.count), block + index % c.count));
     }
     case Operation::kReduceScatter:
       return reduced<T>(c, block_begin(c, rank) + index);
@@ -127,7 +150,11 @@ bool agrees(const CollectiveCase& c, T value, double wanted) {
       c.op == ReduceOp::kMax) {
     return static_cast<double>(value) == wanted;
   }
-  const double tolerance = c.ranks * (std::is_same_v<T, float> ? 0x1p-22 : 0x1p-51);
+  const double unit = std::is_same_v<T, double>    ? 0x1p-51
+                      : std::is_same_v<T, float>   ? 0x1p-22
+                      : std::is_same_v<T, Float16> ? 0x1p-9
+                                                   : 0x1p-6;
+  const double tolerance = c.ranks * unit;
   return std::abs(static_cast<double>(value) - wanted) <= tolerance;
 }
 
@@ -139,18 +166,20 @@ std::string first_fault(const CollectiveCase& c, int rank, const T* values) {
     const double wanted = expected<T>(c, rank, i);
     if (!agrees(c, values[i], wanted)) {
       return fmt::format("{}: rank {}, element {} is {}, expected {}", describe(c), rank, i,
-                         values[i], wanted);
+                         static_cast<double>(values[i]), wanted);
     }
   }
   return {};
 }
 
 inline constexpr Operation kCollectives[] = {
-    Operation::kBroadcast, Operation::kScatter,   Operation::kGather,        Operation::kReduce,
-    Operation::kAllReduce, Operation::kAllGather, Operation::kReduceScatter, Operation::kBarrier};
-inline constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kInt64};
+    Operation::kBroadcast,     Operation::kScatter,   Operation::kGather,
+    Operation::kReduce,        Operation::kAllReduce, Operation::kAllGather,
+    Operation::kReduceScatter, Operation::kBarrier,   Operation::kAllToAll};
+inline constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat64,  DType::kInt32, DType::kInt64,
+                                    DType::kFloat16, DType::kBFloat16, DType::kUInt8};
 inline constexpr ReduceOp kReduceOps[] = {ReduceOp::kSum, ReduceOp::kAvg, ReduceOp::kMin,
-                                          ReduceOp::kMax};
+                                          ReduceOp::kMax, ReduceOp::kProd};
 inline constexpr std::size_t kCounts[] = {0, 1, 7, 1000};
 
 }  // namespace ringside::test

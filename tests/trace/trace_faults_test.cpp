@@ -76,7 +76,7 @@ TEST(TraceFaults, NamesOfEnumerationsAreListed) {
       "t.json: ops[0].kind: 'collectiv' must be one of compute, copy, collective, send, recv, "
       "host, wait");
   EXPECT_EQ(fault(R"("op":"sum")", R"("op":"mean")"),
-            "t.json: ops[0].collective.op: 'mean' must be one of sum, avg, min, max");
+            "t.json: ops[0].collective.op: 'mean' must be one of sum, avg, min, max, prod");
 }
 
 TEST(TraceFaults, IdsAndDependenciesAreInOrder) {

@@ -19,11 +19,15 @@ __global__ void fill_kernel(T* out, std::size_t count, T value) {
 }
 
 template <typename T>
-cudaError_t fill_as(cudaStream_t stream, void* out, std::size_t count, double value) {
+cudaError_t fill_with(cudaStream_t stream, T* out, std::size_t count, T value) {
   const std::size_t blocks = std::min((count + kThreads - 1) / kThreads, kMostBlocks);
-  fill_kernel<T><<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(
-      static_cast<T*>(out), count, static_cast<T>(value));
+  fill_kernel<T><<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(out, count, value);
   return cudaGetLastError();
+}
+
+template <typename T>
+cudaError_t fill_as(cudaStream_t stream, void* out, std::size_t count, double value) {
+  return fill_with(stream, static_cast<T*>(out), count, static_cast<T>(value));
 }
 
 }  // namespace
@@ -39,6 +43,12 @@ cudaError_t launch_fill(cudaStream_t stream, void* out, std::size_t count, DType
       return fill_as<std::int32_t>(stream, out, count, value);
     case DType::kInt64:
       return fill_as<std::int64_t>(stream, out, count, value);
+    case DType::kUInt8:
+      return fill_as<std::uint8_t>(stream, out, count, value);
+    case DType::kFloat16:
+      return fill_with(stream, static_cast<std::uint16_t*>(out), count, Float16(value).bits());
+    case DType::kBFloat16:
+      return fill_with(stream, static_cast<std::uint16_t*>(out), count, BFloat16(value).bits());
   }
   return cudaErrorInvalidValue;
 }

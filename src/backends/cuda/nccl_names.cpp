@@ -16,6 +16,12 @@ ncclDataType_t nccl_type(DType dtype) {
       return ncclInt32;
     case DType::kInt64:
       return ncclInt64;
+    case DType::kFloat16:
+      return ncclFloat16;
+    case DType::kBFloat16:
+      return ncclBfloat16;
+    case DType::kUInt8:
+      return ncclUint8;
   }
   throw Error(ErrorKind::kUnavailable, fmt::format("NCCL has no type for {}", to_string(dtype)));
 }
@@ -30,6 +36,8 @@ ncclRedOp_t nccl_op(ReduceOp op) {
       return ncclMin;
     case ReduceOp::kMax:
       return ncclMax;
+    case ReduceOp::kProd:
+      return ncclProd;
   }
   throw Error(ErrorKind::kUnavailable, fmt::format("NCCL has no operation for {}", to_string(op)));
 }

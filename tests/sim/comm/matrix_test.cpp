@@ -42,7 +42,8 @@ void run_case(const CollectiveCase& c, Rank& rank, bool in_place) {
   CollectiveCall call = test::bare_call(c);
   call.send = array_of(rank.device, input);
   call.recv = array_of(rank.device, std::vector<T>(sizes.recv));
-  if (in_place && sizes.send > 0 && sizes.recv > 0) {
+  const bool may_be_in_place = c.operation != Operation::kAllToAll;
+  if (in_place && may_be_in_place && sizes.send > 0 && sizes.recv > 0) {
     place_in_one_buffer(c, rank, input, sizes, call);
   }
   const DeviceArray result = call.recv;
