@@ -57,7 +57,7 @@ std::string fault_in_node_size(const ScheduleRequest& request) {
 // So that a hostile count is an error and not a wrong size.
 std::string fault_in_size(const ScheduleRequest& request) {
   if (request.operation == Operation::kBarrier) return {};
-  constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max() / 32;
+  constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max() / 16;
   const auto too_many = [](std::size_t count) {
     return fmt::format("count {}: more elements than can be counted", count);
   };

@@ -56,6 +56,7 @@ const std::map<std::string, std::string> kRoomOfPublicHeader = {
     {"version", "core"},
     {"error", "core"},
     {"dtype", "core"},
+    {"float16", "core"},
     {"device", "device"},
     {"kernels", "device"},
     {"schedule", "schedule"},

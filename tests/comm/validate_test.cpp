@@ -81,7 +81,7 @@ TEST_F(Validate, CountsPerRank) {
 }
 
 TEST_F(Validate, CountsThatCannotBeCounted) {
-  const std::size_t huge = std::numeric_limits<std::size_t>::max() / 64;
+  const std::size_t huge = std::numeric_limits<std::size_t>::max() / 32;
   EXPECT_NE(refusal([&] {
               communicator_.all_gather(eight_, other_, huge, stream_);
             }).find("more elements than can be counted"),
