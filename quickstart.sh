@@ -40,7 +40,7 @@ roles=(
   "toml++: scenario files|libtomlplusplus-dev"
   "Boost.Program_options: the command line|libboost-program-options-dev"
   "zlib: compressed data sets|zlib1g-dev"
-  "OpenBLAS: CPU matrix product (optional: else any CBLAS, else own loops)|libopenblas-serial-dev"
+  "OpenBLAS: CPU matrix product (optional: else any CBLAS, else own loops)|libopenblas-pthread-dev"
   "Graphviz's library: pictures as SVG and PNG (optional: else DOT text)|libgraphviz-dev"
   "a sans-serif font for the pictures (optional)|fonts-liberation"
 )
@@ -125,11 +125,6 @@ is_installed() {
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-# OpenBLAS comes in variants; the one without threads suffices, and any that is there serves.
-any_openblas_is_installed() {
-  is_installed libopenblas-pthread-dev || is_installed libopenblas-openmp-dev
-}
-
 install_packages() {
   local role package missing=() sudo=()
   identify_system
@@ -147,7 +142,6 @@ install_packages() {
   fi
   for role in "$@"; do
     package=${role#*|}
-    if [ "$package" = libopenblas-serial-dev ] && any_openblas_is_installed; then continue; fi
     is_installed "$package" || missing+=("$package")
   done
   if [ ${#missing[@]} -eq 0 ]; then

@@ -144,12 +144,13 @@ if(NOT RINGSIDE_SANITIZE)
   if(RINGSIDE_BLAS MATCHES "^(AUTO|OPENBLAS)$")
     find_path(OPENBLAS_INCLUDE_DIR openblas_config.h
       PATH_SUFFIXES openblas openblas-serial openblas-pthread openblas-openmp)
-    # The one without threads first: others start theirs when the program starts. Its folder becomes
-    # part of the program's search path, so that it is the one that is loaded.
+    # The variant with threads, held to one, may be called by several threads at a time; the one
+    # without would have to serve them one by one. Its folder becomes part of the program's search
+    # path, so that it is the one that is loaded.
     find_library(OPENBLAS_LIBRARY openblas NO_DEFAULT_PATH
-      PATHS "/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/openblas-serial")
+      PATHS "/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/openblas-pthread")
     find_library(OPENBLAS_LIBRARY openblas
-      PATH_SUFFIXES openblas-serial openblas-pthread openblas-openmp)
+      PATH_SUFFIXES openblas-pthread openblas-openmp openblas-serial)
     mark_as_advanced(OPENBLAS_INCLUDE_DIR OPENBLAS_LIBRARY)
     if(OPENBLAS_INCLUDE_DIR AND OPENBLAS_LIBRARY)
       set(RINGSIDE_BLAS_CHOICE openblas)

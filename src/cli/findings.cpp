@@ -41,7 +41,7 @@ Finding linear_algebra() {
   if (build_info::kBlas == "cblas") return found("Linear algebra", "CBLAS (built in)");
   return {"Linear algebra", Health::kMissing, "Ringside's own loops",
           "matrix products, and so training, are slower; results are as good",
-          "apt-get install libopenblas-serial-dev, then configure and build again"};
+          "apt-get install libopenblas-pthread-dev, then configure and build again"};
 }
 
 Finding graphviz_library() {

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <exception>
 #include <new>
 #include <stdexcept>
@@ -74,6 +76,24 @@ void stop_cleanly_at_full_memory(bool json) {
   std::set_new_handler(stop_at_full_memory);
 }
 
+/// Set when the system has refused memory or threads.
+std::atomic<bool>& exhausted() {
+  static std::atomic<bool> flag{false};
+  return flag;
+}
+
+// A library whose own threads could not start may wait for them for ever when it is unloaded (so
+// does OpenBLAS). The handler is the first to be registered, so it runs behind all ends of our own.
+void leave_libraries_alone_when_exhausted() {
+  ::on_exit(
+      [](int status, void* /*unused*/) {
+        if (!exhausted()) return;
+        std::fflush(nullptr);
+        ::_exit(status);
+      },
+      nullptr);
+}
+
 // A standard stream that the caller closed would be the next file that is opened. Opened for
 // reading alone, writing to it stays an error.
 void keep_standard_streams() {
@@ -121,6 +141,9 @@ int dispatch(const std::vector<std::string>& words, bool json) {
 
 // On standard error for people; with --json on standard output too, as a document.
 int report(const Error& error, bool json) {
+  const bool refused =
+      error.kind() == ErrorKind::kUnavailable || error.kind() == ErrorKind::kOutOfMemory;
+  if (refused) exhausted() = true;
   const int status = error.exit_status();
   const bool color = use_color(STDERR_FILENO, "auto");
   std::string text =
@@ -164,6 +187,7 @@ int run_program(const std::vector<std::string>& words) {
     return word == "--json" || word == "--json=true";
   });
   stop_cleanly_at_full_memory(json);
+  leave_libraries_alone_when_exhausted();
   try {
     return dispatch(words, json);
   } catch (const OutputClosed&) {

@@ -1,10 +1,13 @@
-// Keeps the linear-algebra library from spreading a product over threads of its own.
+// The linear-algebra library and threads: Ringside's are the devices' workers.
 #pragma once
+
+#include <mutex>
 
 namespace ringside {
 
-/// From now on the library computes on the thread that calls. False where it has no call for that
-/// (blas_threads_none.cpp): its threads are then the user's to hold to one.
-bool hold_blas_to_calling_thread();
+/// To be held around a call of the library. The first time the library is told to compute on the
+/// thread that calls, where it has a call for that (blas_threads_none.cpp has not: its threads are
+/// the user's to hold to one). Calls exclude each other only if the library is known to need it.
+std::unique_lock<std::mutex> blas_call();
 
 }  // namespace ringside

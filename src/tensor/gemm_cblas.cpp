@@ -1,7 +1,6 @@
 // gemm through a CBLAS: OpenBLAS, or whichever there is.
 //
-// A BLAS may have threads of its own, but Ringside's threads are the devices' workers: before the
-// first product the library is told to use the calling thread alone (blas_threads.h).
+// The library computes on the calling thread alone (blas_threads.h).
 #include <cblas.h>
 #include <fmt/format.h>
 
@@ -29,23 +28,18 @@ int as_int(std::int64_t size) {
   return static_cast<int>(size);
 }
 
-void hold_threads_once() {
-  static const bool held = hold_blas_to_calling_thread();
-  static_cast<void>(held);
-}
-
 }  // namespace
 
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
           const MatrixOperand<float>& a, const MatrixOperand<float>& b, float beta, float* c) {
-  hold_threads_once();
+  const auto call = blas_call();
   cblas_sgemm(CblasRowMajor, transposition(a), transposition(b), as_int(m), as_int(n), as_int(k),
               alpha, a.data, as_int(a.stride), b.data, as_int(b.stride), beta, c, as_int(n));
 }
 
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
           const MatrixOperand<double>& a, const MatrixOperand<double>& b, double beta, double* c) {
-  hold_threads_once();
+  const auto call = blas_call();
   cblas_dgemm(CblasRowMajor, transposition(a), transposition(b), as_int(m), as_int(n), as_int(k),
               alpha, a.data, as_int(a.stride), b.data, as_int(b.stride), beta, c, as_int(n));
 }

