@@ -17,8 +17,8 @@ namespace {
 
 constexpr const char* kGrammar =
     "models: mlp:IN,...,OUT with ReLU between the layers, mlp:IN,...,OUT:tanh, mlp:IN,...,OUT:bn "
-    "(BatchNorm1d before each ReLU), mlp:IN,...,OUT:heads (two heads, added), lenet, "
-    "resnet:CHANNELS,..., "
+    "(BatchNorm1d before each ReLU), mlp:IN,...,OUT:heads (two heads, added), "
+    "cnn:CHANNELS,...,HIDDEN with ReLU or, with :tanh, Tanh, lenet, resnet:CHANNELS,..., "
     "gpt:layers=N,heads=N,width=N,context=N,dropout=P; for example mlp:64,32,10";
 
 }  // namespace
@@ -211,11 +211,12 @@ std::shared_ptr<Module> make_model(std::string_view spec, const ModuleContext& c
   if (spec == "gpt" || spec.starts_with("gpt:")) {
     return make_gpt(spec, context, sample_shape, classes);
   }
+  if (spec.starts_with("cnn:")) return make_cnn(spec, context, sample_shape, classes);
   if (spec.starts_with("resnet:")) return make_resnet(spec, context, sample_shape, classes);
   fail_model(
       spec,
-      "must be mlp:SIZES, mlp:SIZES:tanh, mlp:SIZES:bn, mlp:SIZES:heads, lenet, resnet:CHANNELS or "
-      "gpt:SETTINGS");
+      "must be mlp:SIZES, mlp:SIZES:tanh, mlp:SIZES:bn, mlp:SIZES:heads, cnn:SIZES, cnn:SIZES:tanh, "
+      "lenet, resnet:CHANNELS or gpt:SETTINGS");
 }
 
 std::optional<std::int64_t> token_context(std::string_view spec) {

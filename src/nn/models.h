@@ -37,6 +37,10 @@ GptSpec parse_gpt(std::string_view spec);
 std::shared_ptr<Module> make_gpt(std::string_view spec, const ModuleContext& context,
                                  const Shape& sample_shape, std::int64_t classes);
 
+/// "cnn:32,64,128", "cnn:32,64,128:tanh": the channels of each convolution, and the hidden layer.
+std::shared_ptr<Module> make_cnn(std::string_view spec, const ModuleContext& context,
+                                 const Shape& sample_shape, std::int64_t classes);
+
 /// "resnet:8,16": the channels of each stage.
 std::shared_ptr<Module> make_resnet(std::string_view spec, const ModuleContext& context,
                                     const Shape& sample_shape, std::int64_t classes);
