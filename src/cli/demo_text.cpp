@@ -36,9 +36,9 @@ std::string step_table(const DemoRun& run) {
 std::string demo_text(const std::vector<DemoRun>& runs, const DemoVerdict& verdict) {
   const Scenario& scenario = runs.front().report.scenario;
   std::string text = fmt::format(
-      "The same training three times: {} on handwritten digits, a global batch of {}.\n"
+      "The same training three times: {} in {} on handwritten digits, a global batch of {}.\n"
       "Mean loss of each epoch:\n\n{}\n",
-      scenario.model, scenario.batch_size, loss_table(runs));
+      scenario.model, to_string(scenario.dtype), scenario.batch_size, loss_table(runs));
   text += fmt::format(
       "Largest relative difference of the losses {:.1e} (allowed: {:.0e}); test accuracy {:.4f} "
       "or better on 261 rows never trained on.\n\n",

@@ -213,10 +213,10 @@ std::shared_ptr<Module> make_model(std::string_view spec, const ModuleContext& c
   }
   if (spec.starts_with("cnn:")) return make_cnn(spec, context, sample_shape, classes);
   if (spec.starts_with("resnet:")) return make_resnet(spec, context, sample_shape, classes);
-  fail_model(
-      spec,
-      "must be mlp:SIZES, mlp:SIZES:tanh, mlp:SIZES:bn, mlp:SIZES:heads, cnn:SIZES, cnn:SIZES:tanh, "
-      "lenet, resnet:CHANNELS or gpt:SETTINGS");
+  fail_model(spec,
+             "must be mlp:SIZES, mlp:SIZES:tanh, mlp:SIZES:bn, mlp:SIZES:heads, cnn:SIZES, "
+             "cnn:SIZES:tanh, "
+             "lenet, resnet:CHANNELS or gpt:SETTINGS");
 }
 
 std::optional<std::int64_t> token_context(std::string_view spec) {

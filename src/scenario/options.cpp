@@ -152,10 +152,13 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .check = check_devices},
     {.name = "model",
      .value = "MODEL",
-     .help = "mlp:INPUTS,HIDDEN,...,CLASSES (default mlp:64,32,10), lenet, resnet:CHANNELS,... or "
-             "gpt:layers=2,heads=2,width=64,context=64",
+     .help =
+         "mlp:INPUTS,HIDDEN,...,CLASSES (default mlp:64,32,10), cnn:CHANNELS,...,HIDDEN, lenet, "
+         "resnet:CHANNELS,... or "
+         "gpt:layers=2,heads=2,width=64,context=64",
      .heading = kWhat,
-     .choices = "mlp:64,32,10 lenet resnet:8,16 gpt gpt:layers=2,heads=2,width=64,context=64",
+     .choices = "mlp:64,32,10 cnn:32,64,128 lenet resnet:8,16 gpt "
+                "gpt:layers=2,heads=2,width=64,context=64",
      .set = set_text<&Scenario::model>},
     {.name = "data",
      .value = "DATA",

@@ -143,7 +143,7 @@ TEST(Demo, ProvesThatAllThreeAgree) {
   const json document = document_of(result);
   EXPECT_EQ(document["passed"], true) << document["failures"];
   EXPECT_LT(document["largest_relative_difference"], 1e-4);
-  EXPECT_GT(document["test_accuracy"], 0.9);
+  EXPECT_GT(document["test_accuracy"], 0.95);
   EXPECT_EQ(document["buckets"], 3);
   ASSERT_EQ(document["runs"].size(), 3u);
   EXPECT_TRUE(document["runs"][0]["strategy"] == "single");

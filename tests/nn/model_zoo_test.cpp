@@ -125,6 +125,22 @@ TEST_F(ModelZoo, LeNetPadsSmallImages) {
   EXPECT_EQ(output(*model("lenet", {1, 8, 8}), {2, 1, 8, 8}), (Shape{2, 10}));
 }
 
+TEST_F(ModelZoo, Cnn) {
+  const auto cnn = model("cnn:32,64,128:tanh", {64});
+  EXPECT_EQ(parameters(*cnn), 53002);  // 320 + 18496 + 32896 + 1290
+  EXPECT_EQ(cnn->named_parameters()[0].name, "conv1.weight");
+  EXPECT_EQ(cnn->named_parameters()[6].name, "fc2.weight");
+  EXPECT_EQ(output(*cnn, {2, 64}), (Shape{2, 10}));
+  EXPECT_EQ(output(*cnn->shallow_copy(), {2, 64}), (Shape{2, 10}));
+  EXPECT_EQ(output(*model("cnn:4,16", {1, 28, 28}), {2, 1, 28, 28}), (Shape{2, 10}));
+  EXPECT_THAT(fault("cnn:32"), HasSubstr("must have at least one convolution and a hidden layer"));
+  EXPECT_THAT(fault("cnn:4,8:bn"), HasSubstr("variant 'bn': must be relu or tanh"));
+  EXPECT_THAT(fault("cnn:4,4,4,8", {1, 28, 28}),
+              HasSubstr("halves the side of a square one-channel image 3 times, but a sample is "
+                        "1x28x28"));
+  EXPECT_THAT(fault("cnn:16777216,16777216,8"), HasSubstr("parameters"));
+}
+
 TEST_F(ModelZoo, SizesMustFitTheData) {
   EXPECT_EQ(fault("mlp:65,32,10"),
             "model 'mlp:65,32,10': takes 65 inputs, but a sample has 64 values (64)");
@@ -161,10 +177,9 @@ TEST_F(ModelZoo, UnknownNamesShowTheGrammar) {
       model(spec);
       ADD_FAILURE() << "no Error for " << spec;
     } catch (const Error& error) {
-      EXPECT_THAT(
-          error.what(),
-          HasSubstr("must be mlp:SIZES, mlp:SIZES:tanh, mlp:SIZES:bn, mlp:SIZES:heads, lenet, "
-                    "resnet:CHANNELS or gpt:SETTINGS"));
+      EXPECT_THAT(error.what(),
+                  HasSubstr("must be mlp:SIZES, mlp:SIZES:tanh, mlp:SIZES:bn, mlp:SIZES:heads, "
+                            "cnn:SIZES, cnn:SIZES:tanh, lenet, resnet:CHANNELS or gpt:SETTINGS"));
       EXPECT_THAT(error.hint(), HasSubstr("for example mlp:64,32,10"));
     }
   }
