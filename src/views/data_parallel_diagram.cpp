@@ -44,6 +44,7 @@ class DataParallelDiagram {
 
   FlowRow row(Phase phase, const PhaseFacts& facts) const;
   FlowBox cell(Phase phase, const PhaseFacts& facts, int rank) const;
+  std::string part_of_batch(int rank) const;
   FlowBox load_cell(const PhaseFacts& facts, int rank) const;
   FlowBox loss_cell(const PhaseFacts& facts, int rank) const;
   std::string title_of(Phase phase) const;
@@ -66,6 +67,19 @@ FlowBox DataParallelDiagram::load_cell(const PhaseFacts& facts, int rank) const 
              fmt::format("load: batch and model on {}", name(rank)));
 }
 
+// A network that first reshapes its input reads the same rows in another form.
+std::string DataParallelDiagram::part_of_batch(int rank) const {
+  const TraceTensor* read = first_read(facts(Phase::kForward), rank);
+  const TraceTensor* batch = largest_arrival(facts(Phase::kLoad), home());
+  if (read == nullptr || batch == nullptr || read->shape.rank() == batch->shape.rank() ||
+      batch->shape.rank() == 0) {
+    return tensor_text(part("x", rank), read);
+  }
+  TraceTensor rows = *read;
+  rows.shape = batch->shape.with(0, read->shape[0]);
+  return tensor_text(part("x", rank), &rows);
+}
+
 FlowBox DataParallelDiagram::loss_cell(const PhaseFacts& facts, int rank) const {
   if (!facts.is_active(rank) || rank != trace_.run.output_device) return idle_box(name(rank));
   const std::optional<double> value = scalar_result(facts, rank);
@@ -85,9 +99,7 @@ FlowBox DataParallelDiagram::cell(Phase phase, const PhaseFacts& facts, int rank
       return loss_cell(facts, rank);
     case Phase::kScatterInput:
       if (!works(rank)) return idle_box(name(rank));
-      return box(arrived,
-                 tensor_text(part("x", rank), first_read(this->facts(Phase::kForward), rank)),
-                 tooltip);
+      return box(arrived, part_of_batch(rank), tooltip);
     case Phase::kReplicate:
       if (!works(rank)) return idle_box(name(rank));
       return box(arrived, rank == home() ? "W (the original)" : "W (copy)", tooltip);

@@ -87,6 +87,20 @@ TEST(StepPictures, TakeShapesAndBytesFromTheTrace) {
   EXPECT_NE(whole.dot.find("3 × 4.000 MB"), std::string::npos);
 }
 
+TEST(StepPictures, ShowAPartOfTheBatchAsItArrives) {
+  // The network's first op reads the rows as images.
+  Trace trace = test::data_parallel_case({});
+  for (TraceOp& op : trace.ops) {
+    if (op.phase != Phase::kForward || op.kind != OpKind::kCompute) continue;
+    for (TraceTensor& tensor : op.reads) {
+      if (tensor.shape.rank() == 2) tensor.shape = Shape{tensor.shape[0], 1, 8, 8};
+    }
+  }
+  const DotText dot = read_dot(draw(trace)[0].dot);
+  EXPECT_EQ(label(dot, "scatter_input_0"), "x₀&#160; 3×64");
+  EXPECT_EQ(label(dot, "scatter_input_3"), "x₃&#160; 1×64");
+}
+
 TEST(StepPictures, DrawADeviceWithoutAPartIdleThroughTheWholeStep) {
   test::DataParallelCase what;
   what.rows = {4, 4, 2};
