@@ -1,4 +1,4 @@
-// collective, doctor, demo and completion, from the outside.
+// collective, doctor and completion, from the outside.
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/documented_json.h"
 #include "cli/subprocess.h"
 #include "core/files.h"
 #include "ringside/world.h"
@@ -19,15 +20,8 @@ namespace {
 using nlohmann::json;
 using Words = std::vector<std::string>;
 
-json document_of(const ProcessResult& result) {
-  EXPECT_EQ(result.status, 0) << result.command << "\n" << result.errors;
-  json document = json::parse(result.output, nullptr, false);
-  EXPECT_TRUE(document.is_object()) << result.command << "\n" << result.output;
-  return document;
-}
-
 TEST(Collective, ShowsARingRoundByRound) {
-  const json document = document_of(run_ringside(
+  const json document = result_of(run_ringside(
       {"collective", "all-reduce", "--ranks", "2", "--count", "2", "--border", "even", "--json"}));
   EXPECT_EQ(document["ringside"], "collective");
   EXPECT_EQ(document["request"]["algorithm"], "ring");
@@ -64,7 +58,7 @@ TEST(Collective, EveryOperationAndAlgorithmRunsAndCostsWhatItsFormulaSays) {
         Words words{"collective", operation,  "--algorithm", algorithm, "--ranks",
                     ranks,        "--border", "even",        "--json"};
         if (operation != "barrier") words.insert(words.end(), {"--count", "40"});
-        const json document = document_of(run_ringside(words));
+        const json document = result_of(run_ringside(words));
         SCOPED_TRACE(operation + " " + algorithm + " on " + ranks);
         EXPECT_EQ(document["executed"], true);
         EXPECT_EQ(document["closed_form"]["bytes"], document["cost"]["bytes"]);
@@ -94,14 +88,14 @@ TEST(Collective, EdgesOfSizes) {
   EXPECT_EQ(large.status, 0) << large.errors;
   EXPECT_NE(large.output.find("100000 values, norm "), std::string::npos) << large.output;
   const json huge =
-      document_of(run_ringside({"collective", "all-reduce", "--count", "1000000000000", "--json"}));
+      result_of(run_ringside({"collective", "all-reduce", "--count", "1000000000000", "--json"}));
   EXPECT_EQ(huge["executed"], false);
   EXPECT_EQ(huge["cost"]["bytes"], 24'000'000'000'000);
 }
 
 TEST(Collective, DrawsEveryRound) {
   const ScratchDirectory scratch;
-  const json document = document_of(run_ringside(
+  const json document = result_of(run_ringside(
       {"collective", "broadcast", "--algorithm", "tree", "--draw", scratch / "p", "--json"}));
   EXPECT_GE(document["pictures"].size(), 3u);
   for (const json& path : document["pictures"]) {
@@ -110,7 +104,7 @@ TEST(Collective, DrawsEveryRound) {
 }
 
 TEST(Doctor, FindsSomethingOfEverything) {
-  const json document = document_of(run_ringside({"doctor", "--json"}));
+  const json document = result_of(run_ringside({"doctor", "--json"}));
   EXPECT_EQ(document["ringside"], "doctor");
   std::vector<std::string> names;
   for (const json& finding : document["findings"]) {
@@ -135,44 +129,6 @@ TEST(Doctor, WorksWhereNothingIsInstalled) {
   EXPECT_EQ(result.status, 0);
   EXPECT_NE(result.output.find("missing  Graphviz program  no dot on PATH"), std::string::npos)
       << result.output;
-}
-
-TEST(Demo, ProvesThatAllThreeAgree) {
-  const ScratchDirectory scratch;
-  const ProcessResult result = run_ringside({"demo", "--out", scratch / "demo", "--json"});
-  const json document = document_of(result);
-  EXPECT_EQ(document["passed"], true) << document["failures"];
-  EXPECT_LT(document["largest_relative_difference"], 1e-4);
-  EXPECT_GT(document["test_accuracy"], 0.95);
-  EXPECT_EQ(document["buckets"], 3);
-  ASSERT_EQ(document["runs"].size(), 3u);
-  EXPECT_TRUE(document["runs"][0]["strategy"] == "single");
-  EXPECT_GE(document["runs"][1]["step"].size(), 4u);
-  EXPECT_GE(document["runs"][2]["step"].size(), 3u);
-  EXPECT_GE(document["files"].size(), 6u);
-  for (const json& path : document["files"]) {
-    EXPECT_TRUE(std::filesystem::exists(path.get<std::string>())) << path;
-  }
-}
-
-TEST(Demo, WhatItSuggestsNextWorks) {
-  const ScratchDirectory scratch;
-  ProcessOptions options;
-  options.directory = scratch.path();
-  const ProcessResult demo = run_ringside({"demo"}, options);
-  ASSERT_EQ(demo.status, 0) << demo.errors;
-  std::size_t tried = 0;
-  std::size_t at = demo.output.find("Try next:");
-  ASSERT_NE(at, std::string::npos) << demo.output;
-  while ((at = demo.output.find("\n  ringside ", at)) != std::string::npos) {
-    const std::size_t end = demo.output.find('\n', at + 1);
-    const std::string line = demo.output.substr(at + 12, end - at - 12);
-    const ProcessResult next = run_process({"/bin/sh", "-c", RINGSIDE_PROGRAM " " + line}, options);
-    EXPECT_EQ(next.status, 0) << line << "\n" << next.errors;
-    ++tried;
-    at = end - 1;
-  }
-  EXPECT_EQ(tried, 3u);
 }
 
 TEST(Completion, KnowsEveryCommandAndOption) {

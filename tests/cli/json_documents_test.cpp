@@ -1,80 +1,18 @@
-// docs/json.md is the form of the documents of --json: each has the keys that its section's table
-// has, no more and no fewer, and every key inside them is told of there.
-
+// Each document of --json has the form that docs/json.md gives it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <regex>
-#include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
+#include "cli/documented_json.h"
 #include "cli/subprocess.h"
 
 namespace ringside::test {
 namespace {
 
 using nlohmann::json;
-
-/// One section's table, as the page has it.
-struct Section {
-  std::set<std::string> keys;  ///< of the first column
-  std::set<std::string> told;  ///< everything in backticks
-};
-
-Section section_of(const std::string& heading) {
-  static const std::regex kWord("`([^`]+)`");
-  const auto add_words = [](const std::string& text, std::set<std::string>& words) {
-    for (std::sregex_iterator word(text.begin(), text.end(), kWord), end; word != end; ++word) {
-      words.insert((*word)[1]);
-    }
-  };
-  std::ifstream page(std::string(RINGSIDE_TEST_DATA_DIR) + "/../docs/json.md");
-  Section section;
-  bool inside = false;
-  for (std::string line; std::getline(page, line);) {
-    if (line.starts_with("#")) inside = line == "## " + heading;
-    if (!inside || !line.starts_with("| ")) continue;
-    add_words(line.substr(0, line.find('|', 1)), section.keys);
-    add_words(line, section.told);
-  }
-  return section;
-}
-
-// The scenario's keys are those of docs/scenario.md; memory is told of by kind.
-void expect_told(const json& value, const Section& section, const std::string& path) {
-  if (value.is_array()) {
-    for (const json& element : value) expect_told(element, section, path);
-    return;
-  }
-  if (!value.is_object()) return;
-  for (const auto& [key, inner] : value.items()) {
-    EXPECT_TRUE(section.told.contains(key)) << path << "." << key;
-    if (key != "scenario" && key != "at_peak") expect_told(inner, section, path + "." + key);
-  }
-}
-
-void expect_documented(const std::string& kind, const std::vector<std::string>& arguments) {
-  std::vector<std::string> words = arguments;
-  words.emplace_back("--json");
-  const ProcessResult result = run_ringside(words);
-  SCOPED_TRACE(result.command);
-  json document = json::parse(result.output, nullptr, false);
-  ASSERT_TRUE(document.is_object()) << result.output << result.errors;
-  EXPECT_EQ(document["ringside"], kind);
-  EXPECT_EQ(document["version"], 1);
-  EXPECT_TRUE(document["program"].is_string());
-  for (const char* common : {"ringside", "version", "program"}) document.erase(common);
-
-  const Section section = section_of(kind);
-  std::set<std::string> keys;
-  for (const auto& [key, value] : document.items()) keys.insert(key);
-  EXPECT_EQ(keys, section.keys);
-  expect_told(document, section, kind);
-}
 
 TEST(JsonDocuments, HaveTheDocumentedForm) {
   const ScratchDirectory scratch;
@@ -90,7 +28,6 @@ TEST(JsonDocuments, HaveTheDocumentedForm) {
   expect_documented("explanation", {"collective", "barrier", "--explain", "--ranks", "1"});
   expect_documented("doctor", {"doctor"});
   expect_documented("completion", {"completion", "bash"});
-  expect_documented("demo", {"demo", "--out", scratch / "demo"});
   expect_documented("error", {"run", "--devices", "0"});
 }
 

@@ -104,33 +104,42 @@ void expect_arrows_clear(const DotText& dot) {
   }
 }
 
-TEST(ScheduleGeometry, LetsNoArrowRunThroughABoxAndNoLabelLieOnAnother) {
-  for (const Operation operation :
-       {Operation::kBroadcast, Operation::kScatter, Operation::kGather, Operation::kReduce,
-        Operation::kAllReduce, Operation::kAllGather, Operation::kReduceScatter,
-        Operation::kBarrier}) {
-    for (const Algorithm algorithm : algorithms_for(operation)) {
-      for (const int ranks : {2, 3, 4, 5, 8, 9, 12, 16}) {
-        ScheduleRequest request;
-        request.operation = operation;
-        request.algorithm = algorithm;
-        request.ranks = ranks;
-        request.count = operation == Operation::kBarrier ? 0 : 16;
-        request.root = has_root(operation) ? ranks - 1 - ranks / 3 : 0;
-        const std::vector<Picture> pictures =
-            draw_schedule(make_schedule(request), ReduceOp::kSum, {}, DrawOptions{});
-        // The picture of the whole has the arrows of all rounds; in rows, without their labels.
-        const bool in_rows = read_dot(pictures.front().dot).nodes.contains("rank0_before");
-        for (std::size_t i = in_rows ? 1 : 0; i < (in_rows ? pictures.size() : 1); ++i) {
-          SCOPED_TRACE(pictures[i].name);
-          const DotText dot = read_dot(pictures[i].dot);
-          expect_labels_apart(dot);
-          if (!in_rows) expect_arrows_clear(dot);
-        }
+class ScheduleGeometry : public testing::TestWithParam<Operation> {};
+
+TEST_P(ScheduleGeometry, LetsNoArrowRunThroughABoxAndNoLabelLieOnAnother) {
+  const Operation operation = GetParam();
+  for (const Algorithm algorithm : algorithms_for(operation)) {
+    for (const int ranks : {2, 3, 4, 5, 8, 9, 12, 16}) {
+      ScheduleRequest request;
+      request.operation = operation;
+      request.algorithm = algorithm;
+      request.ranks = ranks;
+      request.count = operation == Operation::kBarrier ? 0 : 16;
+      request.root = has_root(operation) ? ranks - 1 - ranks / 3 : 0;
+      const std::vector<Picture> pictures =
+          draw_schedule(make_schedule(request), ReduceOp::kSum, {}, DrawOptions{});
+      // The picture of the whole has the arrows of all rounds; in rows, without their labels.
+      const bool in_rows = read_dot(pictures.front().dot).nodes.contains("rank0_before");
+      for (std::size_t i = in_rows ? 1 : 0; i < (in_rows ? pictures.size() : 1); ++i) {
+        SCOPED_TRACE(pictures[i].name);
+        const DotText dot = read_dot(pictures[i].dot);
+        expect_labels_apart(dot);
+        if (!in_rows) expect_arrows_clear(dot);
       }
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Operations, ScheduleGeometry,
+                         testing::Values(Operation::kBroadcast, Operation::kScatter,
+                                         Operation::kGather, Operation::kReduce,
+                                         Operation::kAllReduce, Operation::kAllGather,
+                                         Operation::kReduceScatter, Operation::kBarrier),
+                         [](const testing::TestParamInfo<Operation>& tested) {
+                           std::string name(to_string(tested.param));
+                           std::erase(name, '-');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace ringside
