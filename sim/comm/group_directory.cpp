@@ -59,7 +59,7 @@ void GroupDirectory::abandon(const std::exception_ptr& error, bool only_uncalled
   const auto all = groups();
   Notices notices;
   {
-    std::vector<std::unique_lock<std::mutex>> locks;
+    std::vector<std::unique_lock<BriefMutex>> locks;
     locks.reserve(all.size());
     for (const auto& group : all) locks.emplace_back(group->mutex());
     for (const auto& group : all) group->abandon(error, only_uncalled, notices);

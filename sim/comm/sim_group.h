@@ -12,7 +12,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,6 +19,7 @@
 
 #include "comm/call_slot.h"
 #include "comm/communicator_name.h"
+#include "core/brief_mutex.h"
 #include "sim/comm/meeting.h"
 #include "sim/comm/plan_cache.h"
 #include "sim/device/engine.h"
@@ -74,7 +74,7 @@ class SimGroup : public std::enable_shared_from_this<SimGroup> {
   /// themselves (`only_uncalled`: those that not all ranks have called), and lets all ranks go on
   /// with equal numbers.
   void abandon(const std::exception_ptr& error, bool only_uncalled, Notices& notices);
-  std::mutex& mutex() { return mutex_; }
+  BriefMutex& mutex() { return mutex_; }
 
  private:
   using Sequence = SlotSequence<Meeting>;
@@ -101,7 +101,7 @@ class SimGroup : public std::enable_shared_from_this<SimGroup> {
   const CommunicatorName name_;
   PlanCache plans_;
 
-  std::mutex mutex_;  // guards what follows, and all meetings
+  BriefMutex mutex_;  // guards what follows, and all meetings
   Sequence collectives_;
   std::map<std::pair<int, int>, Sequence> messages_;  // by source and destination
   std::vector<std::optional<Completed>> completed_;   // by rank: the last

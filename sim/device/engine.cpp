@@ -74,6 +74,8 @@ void Engine::post(std::function<void()> task, std::size_t core) {
   impl_->scheduler.post(std::move(task), core);
 }
 
+std::size_t Engine::own_core() { return impl_->scheduler.own_core(); }
+
 std::shared_ptr<Latch> Engine::make_latch() { return std::make_shared<SimLatch>(impl_->scheduler); }
 
 std::shared_ptr<void> Engine::hold() {

@@ -100,6 +100,8 @@ class Engine {
   /// Runs `task` on the pool, on core `core` (counted round) unless another one is idle: tasks that
   /// work on the same memory should name the same. Counts as runnable; must not block.
   void post(std::function<void()> task, std::size_t core = 0);
+  /// The core whose tasks the calling thread, of a rank or of the pool, looks for first.
+  std::size_t own_core();
   std::shared_ptr<Latch> make_latch();
   /// While a copy of the result lives, no deadlock is declared: something outside of the engine (an
   /// MPI request, say) is going to complete a gate or a latch.

@@ -46,6 +46,15 @@ Host* Scheduler::current_host() {
   return nullptr;
 }
 
+std::size_t Scheduler::core_of(const Host& host) const {
+  return host.rank < 0 ? 0 : static_cast<std::size_t>(host.rank) % cores_;
+}
+
+std::size_t Scheduler::own_core() {
+  const Host* host = current_host();
+  return host != nullptr ? core_of(*host) : worker_core_;
+}
+
 void Scheduler::add_host(Host& host) {
   const Lock lock(parking_);
   hosts_.push_back(&host);
@@ -81,7 +90,7 @@ Failure Scheduler::wait(const Mark& mark, bool joins) {
 }
 
 Failure Scheduler::wait_as(Host& host, const Mark& mark, bool joins) {
-  const std::size_t core = host.rank < 0 ? 0 : static_cast<std::size_t>(host.rank) % cores_;
+  const std::size_t core = core_of(host);
   host.target = &mark;
   host.joins = joins;
   host.waiting = true;

@@ -1,11 +1,31 @@
 #include "sim/device/memory.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
 #include <new>
 
 namespace ringside::sim {
+
+namespace {
+
+// Large blocks ask for huge pages: walking through them misses the address cache less.
+constexpr std::size_t kHugePage = 2 * 1024 * 1024;
+constexpr std::size_t kLargeBlock = 2 * kHugePage;
+
+void* allocate(std::size_t size) {
+  const bool large = size >= kLargeBlock;
+  const std::size_t alignment = large ? kHugePage : BlockCache::kAlignment;
+  if (size > std::numeric_limits<std::size_t>::max() - alignment) return nullptr;
+  void* block = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  // Only the whole huge pages in it; and only advice: a system without them goes on without.
+  if (block != nullptr && large) ::madvise(block, size / kHugePage * kHugePage, MADV_HUGEPAGE);
+  return block;
+}
+
+}  // namespace
 
 BlockCache::~BlockCache() { release_kept(); }
 
@@ -26,7 +46,7 @@ void* BlockCache::take(std::size_t bytes) {
     kept_ -= size;
   } else {
     // Not operator new: what a full machine means for a device's memory is for the device to say.
-    block = std::aligned_alloc(kAlignment, size);
+    block = allocate(size);
     if (block == nullptr) throw std::bad_alloc();
   }
   taken_ += size;

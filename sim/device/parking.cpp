@@ -12,6 +12,8 @@
 
 namespace ringside::sim {
 
+thread_local std::size_t Scheduler::worker_core_ = 0;
+
 bool Scheduler::Patience::again() {
   ++looks_;
   if (looks_ <= busy_looks_) return true;
@@ -57,60 +59,80 @@ bool Scheduler::start_worker() {
   }
 }
 
+// More threads than cores, hosts among them: the hosts do the work, and a worker only takes the
+// cores from them.
+bool Scheduler::surplus() const {
+  return active_.load(std::memory_order_relaxed) > static_cast<int>(cores_);
+}
+
 void Scheduler::work(std::size_t core) {
+  worker_core_ = core;
   Patience patience(crowded_);
+  bool relieves = false;  // hosts that leave undone what is ready
   for (;;) {
-    if (run_ready(core, nullptr)) {
-      patience = Patience(crowded_);
-    } else if (!patience.again()) {
-      if (!park_worker()) return;
-      patience = Patience(crowded_);
-    }
+    const bool ran = run_ready(core, nullptr);
+    if (ran) patience = Patience(crowded_);
+    if (ran && (relieves || !surplus())) continue;
+    if (!ran && !surplus() && patience.again()) continue;
+    const Woken woken = park_worker();
+    if (woken == Woken::kToEnd) return;
+    relieves = woken == Woken::kToRelieve;
+    patience = Patience(crowded_);
   }
 }
 
-bool Scheduler::park_worker() {
+Scheduler::Woken Scheduler::park_worker() {
   Lock lock(parking_);
-  if (declare_deadlock(lock, 1)) return true;
+  if (declare_deadlock(lock, 1)) return Woken::kToWork;
   if (stopping_ && nothing_ready()) {
     --active_;
-    return false;
+    return Woken::kToEnd;
   }
+  const bool leaves_work = !hosts_.empty() && surplus();
   ++parked_workers_;
   ++spare_workers_;
-  if (!nothing_ready()) {
+  if (!leaves_work && !nothing_ready()) {
     --parked_workers_;
     --spare_workers_;
-    return true;
+    return Woken::kToWork;
   }
   --active_;
-  sleep_until_woken(lock);
-  return true;
+  // Who pushed before the last line may have counted on this thread.
+  return leaves_work || nothing_ready() ? sleep_until_woken(lock) : wake_up(Woken::kToWork);
+}
+
+Scheduler::Woken Scheduler::wake_up(Woken why) {
+  --parked_workers_;
+  --spare_workers_;
+  ++active_;
+  attended_ = true;
+  return why;
 }
 
 // While hosts are about, one of the sleepers looks now and then: tasks of hosts that keep all cores
 // busy with other things must not wait for ever.
-void Scheduler::sleep_until_woken(Lock& lock) {
+Scheduler::Woken Scheduler::sleep_until_woken(Lock& lock) {
   constexpr std::chrono::milliseconds kWatch(1);
   while (wakes_ == 0) {
-    if (stopping_ || !nothing_ready()) {
-      --parked_workers_;
-      --spare_workers_;
-      ++active_;
-      attended_ = true;
-      return;
-    }
+    if (stopping_) return wake_up(Woken::kToWork);
     const bool watches = !hosts_.empty() && !watched_;
     if (watches) {
+      std::vector<std::size_t> taken;
+      for (const auto& queue : ready_) taken.push_back(queue->taken());
       watched_ = true;
       work_.wait_for(lock, kWatch);
       watched_ = false;
+      for (std::size_t core = 0; core < cores_; ++core) {
+        const bool neglected = !ready_[core]->empty() && ready_[core]->taken() == taken[core];
+        if (neglected && wakes_ == 0) return wake_up(Woken::kToRelieve);
+      }
     } else {
       attended_ = watched_ || parked_workers_ < static_cast<int>(workers_.size());
       work_.wait(lock);
     }
   }
   --wakes_;
+  return Woken::kToWork;
 }
 
 void Scheduler::park_host(Host& host) {

@@ -51,6 +51,9 @@ class ReadyQueue {
            overflowing_.load(std::memory_order_seq_cst) == 0;
   }
 
+  /// How many items have been taken out, but for those that did not fit.
+  std::size_t taken() const { return head_.load(std::memory_order_relaxed); }
+
  private:
   static constexpr std::size_t kCells = 1024;
   struct Cell {

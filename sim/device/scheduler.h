@@ -59,6 +59,8 @@ class Scheduler {
   void enqueue(StreamQueue& stream, std::variant<LaunchTask, Mark, ReachedCallback> body);
   /// `core`: which one's cache holds the data, counted round.
   void post(std::function<void()> task, std::size_t core);
+  /// The core whose ready queue the calling thread looks into first.
+  std::size_t own_core();
   /// The gate that the stream stands at, by the one who has left it.
   void complete_gate(StreamQueue& stream, const Failure& failure);
   void complete_latch(LatchCounter& latch, const Failure& failure);
@@ -116,22 +118,25 @@ class Scheduler {
     bool again();
 
    private:
-    static constexpr int kYields = 50;
+    static constexpr int kYields = 200;
     int busy_looks_;
     int looks_ = 0;
   };
   bool enough_workers() const;
   void need_worker();
   bool start_worker();
+  bool surplus() const;
   void work(std::size_t core);
-  /// False when the worker has to end.
-  bool park_worker();
-  void sleep_until_woken(Lock& lock);
+  enum class Woken { kToWork, kToRelieve, kToEnd };
+  Woken park_worker();
+  Woken sleep_until_woken(Lock& lock);
+  Woken wake_up(Woken why);
   void park_host(Host& host);
   void wake_hosts(Counter& counter);
 
   // ---- hosts.cpp
   Host* current_host();
+  std::size_t core_of(const Host& host) const;
   void add_host(Host& host);
   void remove_host(Host& host);
   void finish_work_without_workers();
@@ -153,6 +158,8 @@ class Scheduler {
   };
   Blockers find_blockers();
   void unblock(const Blockers& blockers, const Failure& failure);
+
+  static thread_local std::size_t worker_core_;  ///< of a worker, which belongs to one scheduler
 
   const EngineOptions options_;
   const std::size_t cores_;

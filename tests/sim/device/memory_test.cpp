@@ -136,6 +136,17 @@ TEST(BlockCache, KeepsNoMoreThanWasEverTaken) {
   }
 }
 
+TEST(BlockCache, LargeBlocksBeginAtAHugePage) {
+  constexpr std::size_t kHugePage = 2U << 20U;
+  BlockCache cache;
+  for (const std::size_t bytes : {2 * kHugePage, 2 * kHugePage + 1, 5 * kHugePage - 64}) {
+    void* block = cache.take(bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % kHugePage, 0U);
+    std::memset(block, 1, bytes);
+    cache.give_back(block, bytes);
+  }
+}
+
 TEST(BlockCache, MayBeUsedFromManyThreads) {
   BlockCache cache;
   std::vector<std::thread> threads;

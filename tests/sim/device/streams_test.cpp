@@ -273,6 +273,34 @@ TEST(Post, RunsTasksOnThePool) {
   });
 }
 
+// Hosts that do not wait run no tasks, and keep more threads busy than there are cores.
+TEST(Pool, TasksOfHostsThatKeepTheCoresBusyAreRunNevertheless) {
+  EngineOptions options;
+  options.workers = 2;
+  with_time_limit([&] {
+    Machine machine(4, options);
+    constexpr int kTasks = 100;
+    machine.engine->run(machine.ranks, [&](int rank) {
+      std::atomic<int> ran = 0;
+      for (int i = 0; i < kTasks; ++i) {
+        machine.compute(rank).enqueue([&](LaunchContext&) { ++ran; });
+      }
+      while (ran < kTasks) std::this_thread::yield();
+    });
+  });
+}
+
+TEST(Pool, AThreadKnowsItsCore) {
+  EngineOptions options;
+  options.workers = 2;
+  with_time_limit([&] {
+    Machine machine(4, options);
+    machine.engine->run(machine.ranks, [&](int rank) {
+      EXPECT_EQ(machine.engine->own_core(), static_cast<std::size_t>(rank) % 2);
+    });
+  });
+}
+
 TEST(EngineEnd, RunsWhatIsQueuedAndFailsWhatIsOpen) {
   with_time_limit([] {
     std::atomic<int> ran = 0;

@@ -1,0 +1,31 @@
+// BriefMutex: a mutex that is only ever held for a moment.
+//
+// A thread that is put to sleep costs tens of microseconds until it runs again, far more than any
+// holder takes. So a thread that finds it locked looks again, gives its core away between looks
+// (the holder may need it), and sleeps only if that has been in vain.
+#pragma once
+
+#include <mutex>
+#include <thread>
+
+namespace ringside {
+
+class BriefMutex {
+ public:
+  void lock() {
+    for (int looks = 0; looks < kLooks + kYields; ++looks) {
+      if (mutex_.try_lock()) return;
+      if (looks >= kLooks) std::this_thread::yield();
+    }
+    mutex_.lock();
+  }
+  bool try_lock() { return mutex_.try_lock(); }
+  void unlock() { mutex_.unlock(); }
+
+ private:
+  static constexpr int kLooks = 50;
+  static constexpr int kYields = 50;
+  std::mutex mutex_;
+};
+
+}  // namespace ringside
