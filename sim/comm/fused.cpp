@@ -6,12 +6,15 @@
 #include <vector>
 
 #include "comm/arithmetic.h"
+#include "core/copy_past_caches.h"
 
 namespace ringside::sim {
 namespace {
 
 // Accumulator, operands and destination of a block stay in the first-level cache.
 constexpr std::size_t kBlockBytes = 8192;
+// What is copied stays in the second-level cache until the last destination has it.
+constexpr std::size_t kCopyBlockBytes = 128 * 1024;
 
 class Evaluation {
  public:
@@ -29,7 +32,7 @@ class Evaluation {
     scratch_blocks_ = results_ + most_targets;
   }
 
-  std::size_t block_elements() const { return kBlockBytes / element_; }
+  std::size_t elements(std::size_t bytes) const { return bytes / element_; }
 
   /// A sum of plain contributions that all who get it get alike: one pass, without scratch.
   bool is_chain(const FusedPlan::Segment& segment) const {
@@ -40,10 +43,33 @@ class Evaluation {
     const FusedPlan::Target& target = segment.targets.front();
     std::vector<const std::byte*> sources;
     std::vector<std::byte*> destinations;
+    sources.reserve(target.chain.size());
+    destinations.reserve(target.destinations.size());
     for (const int rank : target.chain) sources.push_back(source(rank));
     for (const int rank : target.destinations) destinations.push_back(destination(rank));
     combine_chain(dtype_, op_, plan_.frame.request.ranks, target.sum_first, sources, destinations,
                   range.size());
+  }
+
+  /// What a rank has goes to others as it is.
+  bool is_copy(const FusedPlan::Segment& segment) const {
+    return segment.targets.size() == 1 && segment.targets.front().chain.size() == 1 &&
+           !combines(plan_.frame.request.operation);
+  }
+  void run_copy(const FusedPlan::Segment& segment, Range block) {
+    block_ = block;
+    const FusedPlan::Target& target = segment.targets.front();
+    const std::byte* from = source(target.chain.front());
+    const bool past_caches = plan_.frame.elements * element_ * buffers_.size() > kBytesBeyondCaches;
+    for (const int rank : target.destinations) {
+      std::byte* into = destination(rank);
+      if (into == from) continue;
+      if (past_caches) {
+        copy_past_caches(into, from, bytes());
+      } else {
+        std::memcpy(into, from, bytes());
+      }
+    }
   }
 
   void run(const FusedPlan::Segment& segment, Range block) {
@@ -157,9 +183,15 @@ void run_fused(const FusedPlan& plan, ReduceOp op, std::span<const RankBuffers> 
       evaluation.run_chain(segment, {begin, end});
       continue;
     }
+    const bool copies = evaluation.is_copy(segment);
+    const std::size_t elements = evaluation.elements(copies ? kCopyBlockBytes : kBlockBytes);
     while (begin < end) {
-      const std::size_t block_end = std::min(end, begin + evaluation.block_elements());
-      evaluation.run(segment, {begin, block_end});
+      const std::size_t block_end = std::min(end, begin + elements);
+      if (copies) {
+        evaluation.run_copy(segment, {begin, block_end});
+      } else {
+        evaluation.run(segment, {begin, block_end});
+      }
       begin = block_end;
     }
   }

@@ -2,12 +2,16 @@
 // to every rank that gets it. Pure function of host memory; any thread.
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 #include "comm/rank_buffers.h"
 #include "sim/comm/fused_plan.h"
 
 namespace ringside::sim {
+
+/// What all ranks together take up beyond this comes from memory anyway.
+inline constexpr std::size_t kBytesBeyondCaches = 16 * 1024 * 1024;
 
 /// Carries out `part` (of the full buffer) of the plan. `buffers` has one entry per rank. Disjoint
 /// parts may run at the same time.

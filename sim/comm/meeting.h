@@ -77,6 +77,8 @@ class JointCall : public std::enable_shared_from_this<JointCall> {
 /// Collected under a lock, told without one.
 class Notices {
  public:
+  /// Room for that many; more may be added.
+  void reserve(std::size_t count) { notices_.reserve(count); }
   void add(const Meeting::Side& side, const std::exception_ptr& error);
   void deliver();
 

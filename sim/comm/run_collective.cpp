@@ -21,7 +21,6 @@ using Done = std::function<void(std::exception_ptr)>;
 // Below this a second core costs more (its wake-up) than it saves.
 constexpr std::size_t kBytesPerTask = 256 * 1024;
 // What comes from memory gains nothing from staying on a core, but from an even end.
-constexpr std::size_t kBytesBeyondCaches = 16 * 1024 * 1024;
 constexpr std::size_t kTasksPerWorker = 4;
 
 std::vector<RankBuffers> buffers_of(const Schedule& frame, const Meeting& meeting) {
@@ -35,6 +34,15 @@ std::vector<RankBuffers> buffers_of(const Schedule& frame, const Meeting& meetin
 
 // A fused collective in flight: each task evaluates one contiguous part of the buffer.
 struct FusedRun {
+  FusedRun(std::shared_ptr<const FusedPlan> to_run, ReduceOp of, std::vector<RankBuffers> on,
+           int into, Done at_end)
+      : plan(std::move(to_run)),
+        op(of),
+        buffers(std::move(on)),
+        parts(into),
+        open(into),
+        done(std::move(at_end)) {}
+
   std::shared_ptr<const FusedPlan> plan;
   ReduceOp op;
   std::vector<RankBuffers> buffers;
@@ -62,49 +70,47 @@ int part_count(std::size_t bytes, int workers) {
       std::min(bytes / kBytesPerTask, most * static_cast<std::size_t>(workers)));
 }
 
-// The n-th of equal calls finds its n-th part in the cache of the same core. What is not worth a
-// second core is done at once, on the thread of the last rank that arrived.
-void run_parts(Engine& engine, int workers, std::shared_ptr<const FusedPlan> plan, ReduceOp op,
-               const Meeting& meeting, Done done) {
-  auto run = std::make_shared<FusedRun>();
-  run->buffers = buffers_of(plan->frame, meeting);
-  run->op = op;
-  run->done = std::move(done);
-  run->plan = std::move(plan);
-  const std::size_t bytes =
-      run->plan->frame.elements * size_of(run->plan->frame.request.dtype) * meeting.sides.size();
-  run->parts = part_count(bytes, workers);
-  run->open = run->parts;
-  if (run->parts == 1) {
-    run->part(0);
+// The n-th of equal calls finds its n-th part in the cache of the same core: what belongs to this
+// core is done at once, the other parts are posted to theirs.
+void run_parts(Engine& engine, int workers, const std::shared_ptr<const FusedPlan>& plan,
+               ReduceOp op, const Meeting& meeting, const Done& done) {
+  const std::vector<RankBuffers> buffers = buffers_of(plan->frame, meeting);
+  const std::size_t elements = plan->frame.elements;
+  const int parts =
+      part_count(elements * size_of(plan->frame.request.dtype) * buffers.size(), workers);
+  if (parts == 1) {
+    run_fused(*plan, op, buffers, {0, elements});
+    done({});
     return;
   }
-  for (int part = 0; part < run->parts; ++part) {
+  const auto run = std::make_shared<FusedRun>(plan, op, buffers, parts, done);
+  const int own = static_cast<int>(engine.own_core()) % parts;
+  for (int part = 0; part < parts; ++part) {
+    if (part == own) continue;
     engine.post([run, part] { run->part(part); }, static_cast<std::size_t>(part));
   }
+  run->part(own);
 }
 
 }  // namespace
 
 void run_collective(Engine& engine, int workers, bool stepwise, PlanCache& plans,
-                    const Meeting& meeting, Done done) {
+                    const Meeting& meeting, const Done& done) {
   const CallSignature& signature = meeting.signature(0);
   if (!stepwise && signature.request.operation == Operation::kAllToAll) {
     Schedule frame;  // its ranges are not used
     frame.request = signature.request;
-    engine.post([request = signature.request, buffers = buffers_of(frame, meeting),
-                 done = std::move(done)] {
+    engine.post([request = signature.request, buffers = buffers_of(frame, meeting), done] {
       exchange_blocks(request, buffers);
       done({});
     });
     return;
   }
   if (!stepwise) {
-    run_parts(engine, workers, plans.plan(signature.request), signature.op, meeting,
-              std::move(done));
+    run_parts(engine, workers, plans.plan(signature.request), signature.op, meeting, done);
     return;
   }
-  engine.post([&meeting, signature, done = std::move(done)] {
+  engine.post([&meeting, signature, done] {
     std::exception_ptr error;
     try {
       const Schedule schedule = make_schedule(signature.request);

@@ -10,9 +10,10 @@
 
 namespace ringside::sim {
 
-/// Returns at once; `done` is called once, on some thread, with the error if there was one. The
-/// buffers in the meeting's calls must stay until then.
+/// The calling thread does its part of the work (all, if it is not worth a second core) before this
+/// returns. `done` is called once, on some thread, with the error if there was one. The buffers in
+/// the meeting's calls must stay until then.
 void run_collective(Engine& engine, int workers, bool stepwise, PlanCache& plans,
-                    const Meeting& meeting, std::function<void(std::exception_ptr)> done);
+                    const Meeting& meeting, const std::function<void(std::exception_ptr)>& done);
 
 }  // namespace ringside::sim

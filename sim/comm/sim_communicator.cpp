@@ -22,6 +22,7 @@ void SimCommunicator::enqueue_joint(Stream& stream, std::span<PendingCall> calls
                                                  communicator.size(), communicator.defaults());
     const SimGroup::Entry entry = group.enter(communicator.rank_, pending.call, signature, joint);
     joint->add(communicator.group_, entry.meeting, entry.side);
+    if (stream.device().listener() == nullptr) continue;
     announcements.emplace_back(stream, pending.call, signature, group.name(), communicator.rank_,
                                entry.meeting->sequence());
   }

@@ -225,6 +225,7 @@ void SimGroup::finish(Meeting& meeting, const std::exception_ptr& error) {
   Notices notices;
   {
     const auto now = CallSlot::Clock::now();
+    notices.reserve(meeting.sides.size());
     const std::lock_guard lock(mutex_);
     for (std::size_t side = 0; side < meeting.sides.size(); ++side) {
       if (!error) remember(meeting, static_cast<int>(side), now);

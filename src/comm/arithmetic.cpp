@@ -1,7 +1,10 @@
 #include "comm/arithmetic.h"
 
+#include <cstdint>
 #include <cstring>
 #include <type_traits>
+
+#include "comm/chain_sum.h"
 
 namespace ringside {
 namespace {
@@ -100,10 +103,31 @@ void combine(DType dtype, ReduceOp op, void* out, const void* a, const void* b, 
   });
 }
 
+namespace {
+
+// Which operand is on the left does not matter to the bits of a sum.
+template <typename T>
+bool add_wide(ReduceOp op, int ranks, std::span<const std::byte* const> sources,
+              std::span<std::byte* const> destinations, std::size_t count) {
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+    if (op != ReduceOp::kSum && op != ReduceOp::kAvg) return false;
+    add_chain<T>({reinterpret_cast<const T* const*>(sources.data()),
+                  static_cast<std::int64_t>(sources.size()),
+                  reinterpret_cast<T* const*>(destinations.data()),
+                  static_cast<std::int64_t>(destinations.size()), static_cast<std::int64_t>(count),
+                  op == ReduceOp::kAvg, reciprocal<T>(ranks)});
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 void combine_chain(DType dtype, ReduceOp op, int ranks, bool accumulator_first,
                    std::span<const std::byte* const> sources,
                    std::span<std::byte* const> destinations, std::size_t count) {
   visit_dtype(dtype, [&]<typename T>() {
+    if (add_wide<T>(op, ranks, sources, destinations, count)) return;
     const auto run = [&](auto prepare, auto combine, auto finish) {
       constexpr std::size_t kBlock = kChainBytes / sizeof(T);
       std::size_t first = 0;

@@ -65,31 +65,30 @@ std::string elapsed_text(std::chrono::steady_clock::time_point since) {
 }
 
 bool CallSlot::call(int rank, CallSignature signature) {
-  calls_[static_cast<std::size_t>(rank)] = std::move(signature);
-  since_[static_cast<std::size_t>(rank)] = Clock::now();
+  calls_[static_cast<std::size_t>(rank)] = {std::move(signature), Clock::now()};
   ++called_;
   return complete();
 }
 
 std::optional<Error> CallSlot::mismatch(const CommunicatorName& communicator) const {
-  const bool agree = std::all_of(calls_.begin(), calls_.end(),
-                                 [&](const auto& call) { return *call == *calls_.front(); });
+  const bool agree = std::all_of(calls_.begin(), calls_.end(), [&](const Call& call) {
+    return *call.signature == *calls_.front().signature;
+  });
   if (agree) return std::nullopt;
   std::vector<CallSignature> calls;
   calls.reserve(calls_.size());
-  for (const auto& call : calls_) calls.push_back(*call);
+  for (const Call& call : calls_) calls.push_back(*call.signature);
   return find_mismatch(communicator, sequence_, calls);
 }
 
 std::string CallSlot::describe(int rank, const CommunicatorName& communicator,
                                const std::vector<bool>& held_up) const {
-  std::string text =
-      fmt::format("waits in {}, call {} of {}, since {}", to_string(signature(rank)), sequence_,
-                  communicator.text(), elapsed_text(since_[static_cast<std::size_t>(rank)]));
+  std::string text = fmt::format("waits in {}, call {} of {}, since {}", to_string(signature(rank)),
+                                 sequence_, communicator.text(), elapsed_text(since(rank)));
   std::vector<int> missing;
   std::vector<int> late;
   for (std::size_t other = 0; other < calls_.size(); ++other) {
-    if (!calls_[other]) {
+    if (!calls_[other].signature) {
       missing.push_back(static_cast<int>(other));
     } else if (held_up[other]) {
       late.push_back(static_cast<int>(other));

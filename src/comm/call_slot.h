@@ -41,17 +41,15 @@ class CallSlot {
   using Clock = std::chrono::steady_clock;
 
   CallSlot(std::int64_t sequence, int ranks)
-      : sequence_(sequence),
-        calls_(static_cast<std::size_t>(ranks)),
-        since_(static_cast<std::size_t>(ranks)) {}
+      : sequence_(sequence), calls_(static_cast<std::size_t>(ranks)) {}
 
   std::int64_t sequence() const { return sequence_; }
   /// Rank's call. True when it was the last rank's.
   bool call(int rank, CallSignature signature);
-  bool called(int rank) const { return calls_[static_cast<std::size_t>(rank)].has_value(); }
+  bool called(int rank) const { return at(rank).signature.has_value(); }
   bool complete() const { return called_ == static_cast<int>(calls_.size()); }
-  const CallSignature& signature(int rank) const { return *calls_[static_cast<std::size_t>(rank)]; }
-  Clock::time_point since(int rank) const { return since_[static_cast<std::size_t>(rank)]; }
+  const CallSignature& signature(int rank) const { return *at(rank).signature; }
+  Clock::time_point since(int rank) const { return at(rank).since; }
   /// Once all ranks have called.
   std::optional<Error> mismatch(const CommunicatorName& communicator) const;
 
@@ -62,9 +60,14 @@ class CallSlot {
                        const std::vector<bool>& held_up) const;
 
  private:
+  struct Call {
+    std::optional<CallSignature> signature;
+    Clock::time_point since;
+  };
+  const Call& at(int rank) const { return calls_[static_cast<std::size_t>(rank)]; }
+
   std::int64_t sequence_;
-  std::vector<std::optional<CallSignature>> calls_;
-  std::vector<Clock::time_point> since_;
+  std::vector<Call> calls_;  // by rank
   int called_ = 0;
 };
 

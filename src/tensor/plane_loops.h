@@ -1,44 +1,17 @@
-// The bodies of PlaneKernels, over vectors of kBytes. Compiled once for each instruction set, so
-// everything here is a template of the width: no two sets share a function that the linker could
-// exchange, and nothing of the standard library is called.
-//
-// Vectors are the compilers' own (GCC and Clang, every processor); loads are unaligned. A block of
-// sums stays in registers while the taps or the positions pass.
+// The bodies of PlaneKernels, over vectors of kBytes. Compiled once for each instruction set, with
+// the care that vector_lanes.h names. A block of sums stays in registers while the taps or the
+// positions pass.
 #pragma once
 
 #include <cstdint>
 
+#include "core/vector_lanes.h"
 #include "tensor/plane_kernels.h"
 
 namespace ringside::plane_loops {
 
 template <typename T, int kBytes>
-struct Vector {
-  typedef T Type __attribute__((vector_size(kBytes)));  // NOLINT(modernize-use-using): attribute
-  static constexpr std::int64_t kLanes = kBytes / static_cast<int>(sizeof(T));
-
-  static Type load(const T* from) {
-    Type value;
-    __builtin_memcpy(&value, from, kBytes);
-    return value;
-  }
-  static void store(T* to, Type value) { __builtin_memcpy(to, &value, kBytes); }
-
-  /// Halves are added until one lane is left.
-  static T sum(Type value) {
-    T lanes[kLanes];
-    store(lanes, value);
-    fold<kLanes / 2>(lanes);
-    return lanes[0];
-  }
-
- private:
-  template <std::int64_t kHalf>
-  static void fold(T* lanes) {
-    for (std::int64_t i = 0; i < kHalf; ++i) lanes[i] += lanes[i + kHalf];
-    if constexpr (kHalf > 1) fold<kHalf / 2>(lanes);
-  }
-};
+using Vector = VectorLanes<T, kBytes>;
 
 // ---------------------------------------------------------------- correlate
 
