@@ -11,9 +11,9 @@ constexpr int kNumberBits = 40;
 }  // namespace
 
 bool RankRecord::is_setup(int step) {
-  const std::lock_guard lock(mutex_);
+  if (steps_have_begun_.load(std::memory_order_relaxed)) return false;
   if (step >= 0) steps_have_begun_ = true;
-  return !steps_have_begun_;
+  return step < 0;
 }
 
 OpId RankRecord::add(RecordedOp recorded, OpId awaited) {
@@ -21,6 +21,7 @@ OpId RankRecord::add(RecordedOp recorded, OpId awaited) {
   TraceOp& op = recorded.op;
   op.id =
       (static_cast<OpId>(rank_) << kNumberBits) | (first_number_ + static_cast<OpId>(ops_.size()));
+  op.dependencies.reserve(3);
   const auto depend_on = [&](OpId id) {
     if (id != kNoOp) op.dependencies.push_back(id);
   };
@@ -61,7 +62,7 @@ void RankRecord::add_memory(const TraceMemory& memory) {
   memory_.push_back(memory);
 }
 
-std::vector<RecordedOp> RankRecord::take_ops() {
+std::deque<RecordedOp> RankRecord::take_ops() {
   const std::lock_guard lock(mutex_);
   first_number_ += static_cast<std::int64_t>(ops_.size());
   return std::exchange(ops_, {});

@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -47,7 +48,7 @@ class RankRecord {
   void add_memory(const TraceMemory& memory);
 
   /// Everything so far, in the order of submission; the record is empty afterwards.
-  std::vector<RecordedOp> take_ops();
+  std::deque<RecordedOp> take_ops();
   std::vector<TraceMemory> take_memory();
 
  private:
@@ -60,9 +61,9 @@ class RankRecord {
 
   int rank_;
   std::mutex mutex_;
-  bool steps_have_begun_ = false;
+  std::atomic<bool> steps_have_begun_ = false;
   std::int64_t first_number_ = 0;  // of ops_[0]
-  std::vector<RecordedOp> ops_;
+  std::deque<RecordedOp> ops_;  // grows without moving what it holds
   std::vector<TraceMemory> memory_;
   std::array<Last, 3> last_of_stream_;
   std::map<std::string, OpId> last_of_host_;

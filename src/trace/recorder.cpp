@@ -20,6 +20,7 @@ using Clock = std::chrono::steady_clock;
 // Arrays that a rank does not have (a gather's result beside the root) are not tensors of the op.
 std::vector<TraceTensor> describe(std::span<const TensorRef> refs) {
   std::vector<TraceTensor> tensors;
+  tensors.reserve(refs.size());
   for (const TensorRef& ref : refs) {
     if (ref.array == nullptr || ref.array->empty()) continue;
     TraceTensor& tensor = tensors.emplace_back();
@@ -122,16 +123,16 @@ OpId Recorder::on_submit(Stream& stream, const OpInfo& info) {
 void Recorder::on_enqueued(Stream& stream, OpId id, const OpInfo& info) {
   Device& device = stream.device();
   if (!device.executes()) return;
+  const TraceOptions& options = impl_->options;
+  if (!options.times && !options.values) return;
   RankRecord& record = impl_->record_of(device.rank());
-  if (const std::shared_ptr<Stamps> stamps = record.stamps_of(id)) {
-    stream.enqueue(impl_->stamp(stamps, &Stamps::end));
-  }
-  if (!impl_->options.values) return;
+  if (options.times) stream.enqueue(impl_->stamp(record.stamps_of(id), &Stamps::end));
+  if (!options.values) return;
   std::vector<std::shared_ptr<Snapshot>> snapshots;
   for (const TensorRef& ref : info.writes) {
     if (ref.array == nullptr || ref.array->empty()) continue;
     const DeviceArray& array = *ref.array;
-    const bool whole = array.shape.numel() <= impl_->options.whole_values;
+    const bool whole = array.shape.numel() <= options.whole_values;
     snapshots.push_back(std::make_shared<Snapshot>(array.dtype, whole));
     if (array.count() == 0) continue;
     stream.enqueue([snapshot = snapshots.back(), array](LaunchContext& context) {

@@ -1,9 +1,9 @@
 // The time of one DistributedDataParallel training step on simulated devices, for comparison with
 // PyTorch's over gloo.
 //
-// Usage: ddp_step CASE(a|b|c) RANKS [single]. Prints one JSON line: median and mean step time of
-// rank 0 after the first tenth, and the losses of step 20 and of the last step (mean over ranks),
-// by which any implementation can be checked to do the same work.
+// Usage: ddp_step CASE(a|b|c) RANKS [single|traced]. Prints one JSON line: median and mean step
+// time of rank 0 after the first tenth, and the losses of step 20 and of the last step (mean over
+// ranks), by which any implementation can be checked to do the same work.
 //   a: 64-32-10 MLP, 16 samples a rank, lr 0.1, 1000 steps     b: 784-512-512-10 MLP, 64 a rank, lr
 //   0.1, 100 steps c: LeNet on 1x28x28, 64 a rank, lr 0.02, 100 steps
 // Data and weights come from splitmix64, so that they are the same everywhere (see uniform()).
@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "ringside/strategy.h"
+#include "ringside/trace.h"
 #include "ringside/world.h"
 
 namespace ringside::bench {
@@ -160,7 +161,30 @@ void report(std::string_view peer, std::string_view name, int ranks, const Case&
       peer, name, ranks, work.steps, median * 1e6, mean * 1e6, 1 / median, loss_20, last);
 }
 
-void run(std::string_view name, int ranks, bool single) {
+enum class Mode { kDdp, kSingle, kTraced };
+
+Mode mode_named(std::string_view name) {
+  if (name == "single") return Mode::kSingle;
+  if (name == "traced") return Mode::kTraced;
+  throw std::invalid_argument("the third argument is 'single' or 'traced', not '" +
+                              std::string(name) + "'");
+}
+
+std::string_view peer_of(Mode mode) {
+  if (mode == Mode::kSingle) return "ours_single";
+  return mode == Mode::kTraced ? "ours_traced" : "ours";
+}
+
+/// Every op of every step, without the values: what writing down costs.
+TraceOptions everything(const Case& work) {
+  TraceOptions options;
+  options.last_step = work.steps;
+  options.values = false;
+  return options;
+}
+
+void run(std::string_view name, int ranks, Mode mode) {
+  const bool single = mode == Mode::kSingle;
   const Case work = case_named(name);
   const HostData data = make_data(work.sample.numel());
   const OptimizerFactory optimizer = [&](std::vector<NamedTensor> parameters) {
@@ -182,6 +206,10 @@ void run(std::string_view name, int ranks, bool single) {
   options.size = single ? 1 : ranks;
   const auto world = open_world("sim", options);
   std::vector<Times> all(static_cast<std::size_t>(options.size));
+  Recorder recorder(everything(work));
+  if (mode == Mode::kTraced) {
+    for (int rank = 0; rank < ranks; ++rank) world->device(rank).set_listener(&recorder);
+  }
   if (single) {
     world->drive([&] {
       const auto strategy = make_single(model_on(world->device(0)), *world, 0, {loss, optimizer});
@@ -197,7 +225,12 @@ void run(std::string_view name, int ranks, bool single) {
           train(work, data, *strategy, rank.rank, ranks, work.rows);
     });
   }
-  report(single ? "ours_single" : "ours", name, ranks, work, std::move(all));
+  report(peer_of(mode), name, ranks, work, std::move(all));
+  if (mode == Mode::kTraced) {
+    const std::size_t ops = recorder.take({}).ops.size();
+    fmt::print(stderr, "{} ops a step and rank\n",
+               ops / static_cast<std::size_t>(work.steps * ranks));
+  }
 }
 
 }  // namespace
@@ -205,8 +238,9 @@ void run(std::string_view name, int ranks, bool single) {
 
 int main(int argc, char** argv) {
   try {
-    if (argc < 3) throw std::invalid_argument("usage: ddp_step a|b|c RANKS [single]");
-    ringside::bench::run(argv[1], std::atoi(argv[2]), argc > 3);
+    if (argc < 3) throw std::invalid_argument("usage: ddp_step a|b|c RANKS [single|traced]");
+    const auto mode = argc > 3 ? ringside::bench::mode_named(argv[3]) : ringside::bench::Mode::kDdp;
+    ringside::bench::run(argv[1], std::atoi(argv[2]), mode);
   } catch (const std::exception& error) {
     fmt::print(stderr, "ddp_step: {}\n", error.what());
     return 1;
