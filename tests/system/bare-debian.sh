@@ -26,6 +26,7 @@ if [ -n "${2:-}" ]; then
   mkdir -p "$target"
 else
   target=$(mktemp -d /var/tmp/ringside-bare.XXXXXX)
+  chmod 755 "$target"  # the root directory of every user in there
 fi
 mounted=no
 cleanup() {
