@@ -17,7 +17,9 @@ thread_local std::size_t Scheduler::worker_core_ = 0;
 bool Scheduler::Patience::again() {
   ++looks_;
   if (looks_ <= busy_looks_) return true;
-  if (looks_ > busy_looks_ + kYields) return false;
+  const auto now = std::chrono::steady_clock::now();
+  if (looks_ == busy_looks_ + 1) yields_since_ = now;
+  if (now - yields_since_ > kYielding) return false;
   std::this_thread::yield();
   return true;
 }

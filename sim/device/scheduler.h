@@ -11,6 +11,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
@@ -118,9 +119,12 @@ class Scheduler {
     bool again();
 
    private:
-    static constexpr int kYields = 200;
+    // About as long as waking a sleeper takes. A count of yields would not do: where other programs
+    // run, one may last for milliseconds, and a sleeper is then back sooner.
+    static constexpr std::chrono::microseconds kYielding{50};
     int busy_looks_;
     int looks_ = 0;
+    std::chrono::steady_clock::time_point yields_since_;
   };
   bool enough_workers() const;
   void need_worker();

@@ -5,6 +5,7 @@
 // (the holder may need it), and sleeps only if that has been in vain.
 #pragma once
 
+#include <chrono>
 #include <mutex>
 #include <thread>
 
@@ -13,10 +14,15 @@ namespace ringside {
 class BriefMutex {
  public:
   void lock() {
-    for (int looks = 0; looks < kLooks + kYields; ++looks) {
+    for (int look = 0; look < kLooks; ++look) {
       if (mutex_.try_lock()) return;
-      if (looks >= kLooks) std::this_thread::yield();
     }
+    // By time, not by number: where other programs run, one yield may last for milliseconds.
+    const auto until = std::chrono::steady_clock::now() + kYielding;
+    do {
+      std::this_thread::yield();
+      if (mutex_.try_lock()) return;
+    } while (std::chrono::steady_clock::now() < until);
     mutex_.lock();
   }
   bool try_lock() { return mutex_.try_lock(); }
@@ -24,7 +30,7 @@ class BriefMutex {
 
  private:
   static constexpr int kLooks = 50;
-  static constexpr int kYields = 50;
+  static constexpr std::chrono::microseconds kYielding{50};
   std::mutex mutex_;
 };
 
