@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
 #include "trace/collective_key.h"
 #include "trace/copy_route.h"
@@ -65,6 +64,7 @@ class FactsBuilder {
   void add_compute(TimedLane& lane, const std::vector<const TraceOp*>& ops);
   void add_communication(TimedLane& lane, const std::vector<const TraceOp*>& ops);
   void add_wait(TimedLane& lane, const TraceOp& op, double from);
+  void note_wait(const TraceOp& op, int bucket_before, double busy_until);
   std::string compute_group(const TraceOp& op, const std::string& before) const;
   TimedBox compute_box(const TraceOp& op, const std::string& layer, int bucket) const;
   TimedBox communication_box(const TraceOp& op) const;
@@ -182,7 +182,7 @@ TimedBox FactsBuilder::communication_box(const TraceOp& op) const {
   if (op.bucket < 0) {
     const bool own_phase = op.phase == Phase::kForward || op.phase == Phase::kLoss;
     const std::string name(own_phase ? std::string_view(op.name) : to_string(op.phase));
-    box.texts = {name, name.substr(0, name.find('-'))};
+    box.texts = {name, name.substr(0, name.find('-')), "sync"};
     box.tooltip = fmt::format("{} {}: {}, {}", who_, op.rank, name, took);
     return box;
   }
@@ -214,12 +214,31 @@ void FactsBuilder::add_wait(TimedLane& lane, const TraceOp& op, double from) {
   lane.communication.push_back(std::move(box));
 }
 
+// A bucket waits for the last rank to come and, ready everywhere, for the one before it.
+void FactsBuilder::note_wait(const TraceOp& op, int bucket_before, double busy_until) {
+  if (op.bucket < 0) return;
+  const auto consider = [&](double time, const std::string& waits_for) {
+    if (time < kGap * (facts_.end - facts_.begin)) return;
+    if (facts_.longest_wait && time <= facts_.longest_wait->time) return;
+    facts_.longest_wait = {op.bucket, waits_for, time};
+  };
+  const TraceOp& last = *last_to_come_.at(key_of(*op.collective));
+  if (bucket_before >= 0) {
+    consider(busy_until - ready(last), fmt::format("bucket {}", bucket_before));
+  }
+  if (last.rank != op.rank) {
+    consider(entry(op).start - std::max(ready(op), busy_until),
+             fmt::format("{} {}", who_, last.rank));
+  }
+}
+
 void FactsBuilder::add_communication(TimedLane& lane, const std::vector<const TraceOp*>& ops) {
   double busy_until = facts_.begin;
   const TraceOp* before = nullptr;
   for (const TraceOp* op : ops) {
     if (!op->collective) continue;
     add_wait(lane, *op, std::max(ready(*op), busy_until));
+    note_wait(*op, before == nullptr ? -1 : before->bucket, busy_until);
     busy_until = std::max(busy_until, entry(*op).end);
     TimedBox box = communication_box(*op);
     const bool joins = before != nullptr && before->bucket == op->bucket &&

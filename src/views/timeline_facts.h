@@ -2,6 +2,7 @@
 // what it communicates and when it waits for others, and the moments worth a guide line.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,10 +34,18 @@ struct TimedMark {
   std::string label;
 };
 
+/// A bucket whose gradients are ready and that is not yet all-reduced.
+struct BucketWait {
+  int bucket = -1;
+  std::string waits_for;  ///< "bucket 1", "rank 2"
+  double time = 0;        ///< seconds
+};
+
 struct TimelineFacts {
   std::vector<TimedLane> lanes;
   std::vector<TimedMark> marks;  ///< ascending
   StepTimes times;
+  std::optional<BucketWait> longest_wait;  ///< of one that is seen
   double begin = 0;
   double end = 0;
 };

@@ -180,14 +180,19 @@ std::string TimelineWriter::caption() const {
   }
   const std::string communication =
       fmt::format("Communication takes {}", seconds(times.communication));
+  const std::string waits =
+      facts_.longest_wait
+          ? fmt::format(" Bucket {} waits longest: {} for {}.", facts_.longest_wait->bucket,
+                        seconds(facts_.longest_wait->time), facts_.longest_wait->waits_for)
+          : "";
   if (times.hidden <= 0) {
-    return fmt::format("{}, none of it hidden behind computing. Step: {}.", communication,
-                       seconds(times.total));
+    return fmt::format("{}, none of it hidden behind computing. Step: {}.{}", communication,
+                       seconds(times.total), waits);
   }
   return fmt::format(
-      "{}; {} of it hides behind computing, {} does not. Step: {}, without overlap {}.",
+      "{}; {} of it hides behind computing, {} does not. Step: {}, without overlap {}.{}",
       communication, seconds(times.hidden), seconds(times.exposed), seconds(times.total),
-      seconds(times.total + times.hidden));
+      seconds(times.total + times.hidden), waits);
 }
 
 void TimelineWriter::write_text(const std::string& id, double x, double y, const std::string& text,

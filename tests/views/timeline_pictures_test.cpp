@@ -33,9 +33,26 @@ TEST(TimelinePicture, OfARealDdpStepIsGolden) {
 }
 
 TEST(TimelinePicture, TellsWhatIsHidden) {
-  EXPECT_EQ(overlap_picture().caption,
-            "Communication takes 6.44 ms; 2.88 ms of it hides behind computing, 3.56 ms does not. "
-            "Step: 20.8 ms, without overlap 23.7 ms.");
+  EXPECT_EQ(
+      overlap_picture().caption,
+      "Communication takes 6.44 ms; 2.88 ms of it hides behind computing, 3.56 ms does not. "
+      "Step: 20.8 ms, without overlap 23.7 ms. Bucket 2 waits longest: 2.25 ms for bucket 1.");
+}
+
+TEST(TimelinePicture, TellsWhichRankABucketWaitsFor) {
+  // The link is so fast that no bucket waits for the one before, and rank 2 ten percent slower.
+  const Trace trace = test::overlap_trace();
+  Rates rates = test::overlap_rates();
+  rates.link_bytes_per_second *= 1000;
+  const std::string caption = draw_timeline(trace, replay(trace, rates, 0), 0, {}).caption;
+  EXPECT_NE(caption.find(" Bucket 2 waits longest: 1.5 ms for rank 2."), std::string::npos)
+      << caption;
+}
+
+TEST(TimelinePicture, TellsOfNoWaitWhereThereIsNone) {
+  const Trace trace = test::ddp_case(4, 1);
+  const std::string caption = draw_timeline(trace, replay(trace, Rates{}, 2), 2, {}).caption;
+  EXPECT_EQ(caption.find("waits"), std::string::npos) << caption;
 }
 
 TEST(TimelinePicture, PutsTimesInProportion) {
