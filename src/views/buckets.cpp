@@ -1,6 +1,8 @@
 #include "views/buckets.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "views/step_facts.h"
 
@@ -32,6 +34,33 @@ std::vector<StepBucket> buckets_of(const Trace& trace, int step) {
     }
   }
   return buckets;
+}
+
+std::vector<WaitingBucket> waiting_buckets(const Trace& trace, int step) {
+  std::set<std::pair<int, std::string>> filled;  // rank and parameter
+  std::set<int> averaged;
+  for (const TraceOp& op : trace.ops) {
+    if (op.step != step || op.bucket < 0) continue;
+    if (op.kind == OpKind::kCollective) averaged.insert(op.bucket);
+    if (op.phase == Phase::kBackward) filled.emplace(op.rank, op.label);
+  }
+  std::vector<WaitingBucket> waiting;
+  if (filled.empty() || step != trace.steps().back()) return waiting;
+  for (std::size_t i = 0; i < trace.run.buckets.size(); ++i) {
+    WaitingBucket bucket;
+    bucket.number = static_cast<int>(i);
+    if (averaged.contains(bucket.number)) continue;
+    bucket.bytes = trace.run.buckets[i].bytes;
+    for (const std::string& parameter : trace.run.buckets[i].parameters) {
+      bool everywhere = true;
+      for (int rank = 0; rank < trace.run.devices; ++rank) {
+        everywhere = everywhere && filled.contains({rank, parameter});
+      }
+      if (!everywhere) bucket.missing.push_back(parameter);
+    }
+    waiting.push_back(std::move(bucket));
+  }
+  return waiting;
 }
 
 std::vector<int> bucket_of_backward(const std::vector<const TraceOp*>& ops) {

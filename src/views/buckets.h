@@ -15,6 +15,19 @@ struct StepBucket {
   std::vector<const TraceOp*> ops;      ///< its all-reduce, one op per rank
 };
 
+/// A bucket that got gradients in the step, or that one with gradients waits for, and that was not
+/// all-reduced.
+struct WaitingBucket {
+  int number = 0;
+  std::size_t bytes = 0;
+  /// without a gradient on some rank; none of them missing, it waits for the buckets before it
+  std::vector<std::string> missing;
+};
+
+/// In the order of their numbers. Empty where nothing is to be synchronised, and for every step but
+/// the last recorded one, since TraceRun::buckets are those of that step.
+std::vector<WaitingBucket> waiting_buckets(const Trace& trace, int step);
+
 /// In the order of their numbers. The step's own ops tell, because the buckets of the first step
 /// are not those of the second; TraceRun::buckets gives the names where ops have none.
 std::vector<StepBucket> buckets_of(const Trace& trace, int step);

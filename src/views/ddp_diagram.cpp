@@ -40,7 +40,8 @@ class ReplicatedDiagram {
         step_(step),
         is_single_(trace.run.strategy == "single"),
         who_(is_single_ ? device_word(trace) : "rank"),
-        buckets_(buckets_of(trace, step)) {}
+        buckets_(buckets_of(trace, step)),
+        waiting_(waiting_buckets(trace, step)) {}
 
   FlowDiagram make();
 
@@ -61,6 +62,8 @@ class ReplicatedDiagram {
   void add_backward(FlowDiagram& diagram) const;
   void add_buckets(FlowDiagram& diagram) const;
   void add_bucket_rows(FlowDiagram& diagram, std::size_t first, std::size_t last) const;
+  void add_waiting(FlowDiagram& diagram) const;
+  std::string reason(const WaitingBucket& bucket) const;
   void add_finalize(FlowDiagram& diagram) const;
   void add_update(FlowDiagram& diagram) const;
   std::string caption() const;
@@ -70,6 +73,7 @@ class ReplicatedDiagram {
   bool is_single_;
   std::string who_;
   std::vector<StepBucket> buckets_;
+  std::vector<WaitingBucket> waiting_;
 };
 
 FlowRow ReplicatedDiagram::row(Phase phase, const PhaseFacts& facts, std::string remark,
@@ -226,6 +230,29 @@ void ReplicatedDiagram::add_buckets(FlowDiagram& diagram) const {
   add_bucket_rows(diagram, count - 1, count - 1);
 }
 
+// What it waits for: "second.bias, second.weight", or "bucket 0", because buckets leave in order.
+std::string ReplicatedDiagram::reason(const WaitingBucket& bucket) const {
+  if (bucket.missing.empty()) return fmt::format("bucket {}", waiting_.front().number);
+  return first_names(bucket.missing, 150);
+}
+
+void ReplicatedDiagram::add_waiting(FlowDiagram& diagram) const {
+  for (const WaitingBucket& bucket : waiting_) {
+    const std::string waits = fmt::format("bucket {} waits", bucket.number);
+    FlowRow waiting_row = row(Phase::kAllReduce, {}, "for " + reason(bucket),
+                              fmt::format("Bucket {}, {}, is not averaged: it waits for {}{}.",
+                                          bucket.number, format_bytes(bucket.bytes), reason(bucket),
+                                          bucket.missing.empty() ? "" : ", which got no gradient"));
+    waiting_row.name = fmt::format("all-reduce-{}", bucket.number);
+    waiting_row.title = fmt::format("all-reduce, bucket {}", bucket.number);
+    waiting_row.follows = false;
+    for (int rank = 0; rank < trace_.run.devices; ++rank) {
+      waiting_row.boxes.push_back(idle_box(name(rank), waits));
+    }
+    diagram.rows.push_back(std::move(waiting_row));
+  }
+}
+
 void ReplicatedDiagram::add_finalize(FlowDiagram& diagram) const {
   const PhaseFacts finalize = facts(Phase::kFinalize);
   const bool computes = std::any_of(
@@ -243,10 +270,13 @@ void ReplicatedDiagram::add_finalize(FlowDiagram& diagram) const {
 void ReplicatedDiagram::add_update(FlowDiagram& diagram) const {
   const PhaseFacts update = facts(Phase::kUpdate);
   if (update.ops.empty()) return;
-  FlowRow update_row =
-      row(Phase::kUpdate, update, is_single_ ? "" : "the same on every rank",
-          is_single_ ? "The parameters take a step."
-                     : "Every rank makes the same update, so the replicas stay equal.");
+  const bool same = !buckets_.empty() && waiting_.empty();
+  const std::string_view remark = same ? "the same on every rank" : "each rank its own";
+  const std::string_view point =
+      same ? "Every rank makes the same update, so the replicas stay equal."
+           : "Every rank updates with gradients that were not averaged: the replicas differ now.";
+  FlowRow update_row = row(Phase::kUpdate, update, std::string(is_single_ ? "" : remark),
+                           std::string(is_single_ ? "The parameters take a step." : point));
   fill(update_row, update, [&](int rank) {
     return box(BoxClass::kUpdate, "W ← W − η · dW", fmt::format("update: on {}", name(rank)));
   });
@@ -259,6 +289,11 @@ std::string ReplicatedDiagram::caption() const {
                        run_text(trace_, "batch"));
   }
   std::string text = run_text(trace_, "rows per rank:");
+  if (!waiting_.empty()) {
+    return text + fmt::format(" {} of {} averaged: bucket {} waits for {}.", buckets_.size(),
+                              counted(buckets_.size() + waiting_.size(), "bucket"),
+                              waiting_.front().number, reason(waiting_.front()));
+  }
   if (buckets_.empty()) return text + " No gradient is synchronised in this step.";
   std::size_t gradients = 0;
   std::vector<const TraceOp*> ops;
@@ -295,6 +330,7 @@ FlowDiagram ReplicatedDiagram::make() {
   } else {
     add_buckets(diagram);
   }
+  add_waiting(diagram);
   add_finalize(diagram);
   add_update(diagram);
   return diagram;

@@ -138,6 +138,40 @@ TEST(StepPictures, TellTheParametersOfABucketFromItsOps) {
   EXPECT_EQ(label(read_dot(whole.dot), "backward_0_1"), "dW₁ → bucket 0\\n400 kB");
 }
 
+// Two buckets of which the first is never complete and the second is.
+Trace unused_parameter_case() {
+  Trace trace = test::ddp_case(2, 2);
+  trace.run.buckets = {{400'000, {"features.conv2.weight", "unused.weight"}},
+                       {800'000, {"features.conv1.weight"}}};
+  for (TraceOp& op : trace.ops) {
+    if (op.kind != OpKind::kCollective) continue;
+    op.kind = OpKind::kHost;
+    op.collective.reset();
+    op.bucket = -1;
+  }
+  return trace;
+}
+
+TEST(StepPictures, TellWhichBucketWaitsForWhat) {
+  const std::vector<Picture> pictures = draw_step(unused_parameter_case(), 2, "", {});
+  const auto caption = [&](std::string_view name) -> std::string {
+    for (const Picture& picture : pictures) {
+      if (picture.name == name) return picture.caption;
+    }
+    return "no picture " + std::string(name);
+  };
+  EXPECT_NE(caption("step2").find("0 of 2 buckets averaged: bucket 0 waits for unused.weight."),
+            std::string::npos)
+      << caption("step2");
+  EXPECT_EQ(
+      caption("step2-all-reduce-0"),
+      "Bucket 0, 400 kB, is not averaged: it waits for unused.weight, which got no gradient.");
+  EXPECT_EQ(caption("step2-all-reduce-1"),
+            "Bucket 1, 800 kB, is not averaged: it waits for bucket 0.");
+  EXPECT_EQ(caption("step2-update"),
+            "Every rank updates with gradients that were not averaged: the replicas differ now.");
+}
+
 TEST(StepPictures, JoinTheMiddleBucketsWhereThereAreMany) {
   const std::vector<std::string> all = names(draw(test::ddp_case(2, 9)));
   EXPECT_NE(std::find(all.begin(), all.end(), "step2-all-reduce-4-7"), all.end());
