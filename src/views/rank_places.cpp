@@ -9,8 +9,10 @@
 namespace ringside {
 namespace {
 
-constexpr double kArrow = 48;  // of free line beside a label
-constexpr double kGap = 26;    // between boxes that no arrow joins
+constexpr double kArrow = 48;            // of free line beside a label
+constexpr double kGap = 26;              // between boxes that no arrow joins
+constexpr double kNodeGap = 2.5 * kGap;  // between ranks of two nodes
+constexpr std::size_t kMostLabels = 4;   // above a box where the arrows of all rounds end
 constexpr double kLabelHeight = 16;
 constexpr double kEdge = 14;    // of a box's edge beside the outermost arrow
 constexpr double kSlope = 0.2;  // flatter arrows would run through their neighbours' labels
@@ -79,6 +81,14 @@ std::size_t most_arrivals(const Schedule& schedule, const RankPlaces& places) {
   return most;
 }
 
+std::size_t all_arrivals(const RankPlaces& places) {
+  std::map<int, std::size_t> arrivals;  // by receiving slot
+  for (const auto& [from, to] : places.ways) ++arrivals[to];
+  std::size_t most = 1;
+  for (const auto& [slot, count] : arrivals) most = std::max(most, count);
+  return most;
+}
+
 void double_rows(RankPlaces& places) {
   places.below = static_cast<int>(places.slots.size());
   std::vector<RankSlot> after = places.slots;
@@ -89,14 +99,21 @@ void double_rows(RankPlaces& places) {
   places.ways = std::move(ways);
 }
 
-void place_rows(RankPlaces& places, double width, double height, double label) {
+void place_rows(RankPlaces& places, const ScheduleRequest& request, double width, double height,
+                double label) {
   const double column = std::max(width, label + 8);
-  const double room = 90 + label_band(places.most_arrivals);  // the arrows', and the labels'
+  // The arrows', and the labels'.
+  const double room = 90 + label_band(std::max(labels_of_round(places), labels_of_all(places)));
+  double x = 0;
+  int node = -1;
   for (std::size_t i = 0; i < places.slots.size(); ++i) {
     RankSlot& slot = places.slots[i];
     slot.width = column;
-    const auto place = static_cast<double>(i % static_cast<std::size_t>(places.below));
-    slot.place = {place * (column + kGap), slot.before ? 0 : -(height + room)};
+    const bool starts_row = i % static_cast<std::size_t>(places.below) == 0;
+    const bool same_node = node_of(request, slot.ranks.front()) == node;
+    x = starts_row ? 0 : x + column + (same_node ? kGap : kNodeGap);
+    node = node_of(request, slot.ranks.back());
+    slot.place = {x, slot.before ? 0 : -(height + room)};
   }
 }
 
@@ -132,6 +149,7 @@ RankPlaces choose_slots(const Schedule& schedule, int most) {
   }
   if (stands_in_rows(schedule.request)) {
     places.most_arrivals = most_arrivals(schedule, places);
+    places.all_arrivals = all_arrivals(places);
     double_rows(places);
   }
   return places;
@@ -271,6 +289,17 @@ bool stands_in_rows(const ScheduleRequest& request) {
   }
 }
 
+int node_of(const ScheduleRequest& request, int rank) {
+  const bool has_nodes = request.algorithm == Algorithm::kHierarchical && request.node_size > 0;
+  return has_nodes ? rank / request.node_size : -1;
+}
+
+std::size_t labels_of_round(const RankPlaces& places) { return places.most_arrivals; }
+
+std::size_t labels_of_all(const RankPlaces& places) {
+  return places.all_arrivals <= kMostLabels ? places.all_arrivals : 0;
+}
+
 double label_band(std::size_t labels) { return 8 + kLabelHeight * static_cast<double>(labels); }
 
 double arrow_spread(double label) { return 1.35 * label; }
@@ -279,7 +308,7 @@ RankPlaces place_ranks(const Schedule& schedule, int most, double width, double 
                        double label) {
   RankPlaces places = choose_slots(schedule, std::max(most, 4));
   if (places.below > 0) {
-    place_rows(places, width, height, label);
+    place_rows(places, schedule.request, width, height, label);
   } else if (places.has_levels) {
     LevelLayout(places, width, height, label);
   } else {

@@ -35,10 +35,19 @@ struct RankPlaces {
   std::set<std::pair<int, int>> ways;  ///< slots between which something is sent, in any round
   bool has_levels = false;
   std::size_t most_arrivals = 1;  ///< with two rows: arrows to one box in one round
+  std::size_t all_arrivals = 1;   ///< with two rows: arrows to one box in all rounds together
 };
 
 /// Whether the ranks stand in two rows.
 bool stands_in_rows(const ScheduleRequest& request);
+
+/// The node of `rank` in an algorithm with nodes, else -1.
+int node_of(const ScheduleRequest& request, int rank);
+
+/// With two rows: the labels above one box for which room is kept, of a round or of all. All rounds
+/// together have none where a box would have more than a few.
+std::size_t labels_of_round(const RankPlaces& places);
+std::size_t labels_of_all(const RankPlaces& places);
 
 /// The height between two rows that is kept for `labels` above each other over a box.
 double label_band(std::size_t labels);

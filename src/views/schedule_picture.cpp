@@ -16,6 +16,7 @@
 #include "views/palette.h"
 #include "views/pinned.h"
 #include "views/rank_places.h"
+#include "views/schedule_captions.h"
 #include "views/schedule_states.h"
 #include "views/text.h"
 #include "views/title.h"
@@ -87,15 +88,15 @@ class SchedulePictures {
   std::string ink(Ink name) const { return colour(name, theme_); }
   std::string chunk_word() const { return has_blocks(operation()) ? "block" : "chunk"; }
 
+  bool is_root(int rank) const { return has_root(operation()) && rank == schedule_.request.root; }
+  std::string rank_name(int rank) const;
+
   void measure();
   double widest_label() const;
   std::string value_text(std::size_t stage, int rank) const;
   Arrows arrows_of(std::optional<std::size_t> round) const;
   std::string message_text(const Message& message) const;
   std::string arrow_text(const Arrow& arrow, bool whole) const;
-  std::string title() const;
-  std::string whole_caption() const;
-  std::string round_caption(std::size_t round) const;
 
   Picture draw_one(std::optional<std::size_t> round);
   void write_slot(DotWriter& dot, const RankSlot& slot, std::size_t stage, bool whole) const;
@@ -126,11 +127,19 @@ std::string SchedulePictures::value_text(std::size_t stage, int rank) const {
   return fit_words(values_[stage][index], kTextFont, kWidestText);
 }
 
+// "rank 2", "rank 0 (root)", "rank 3, node 1".
+std::string SchedulePictures::rank_name(int rank) const {
+  std::string name = fmt::format("rank {}", rank);
+  if (const int node = node_of(schedule_.request, rank); node >= 0) {
+    name += fmt::format(", node {}", node);
+  }
+  return name + (is_root(rank) ? " (root)" : "");
+}
+
 void SchedulePictures::measure() {
-  width_ = text_width(fmt::format("rank {}{}", schedule_.request.ranks,
-                                  has_root(operation()) ? " (root)" : ""),
-                      kNameFont, true) +
-           16;
+  for (int rank = 0; rank < schedule_.request.ranks; ++rank) {
+    width_ = std::max(width_, text_width(rank_name(rank), kNameFont, true) + 16);
+  }
   bool has_values = false;
   for (std::size_t stage = 0; stage < values_.size(); ++stage) {
     for (int rank = 0; rank < schedule_.request.ranks; ++rank) {
@@ -214,50 +223,6 @@ std::string SchedulePictures::arrow_text(const Arrow& arrow, bool whole) const {
   return fmt::format("{} in {}", format_bytes(arrow.bytes), arrow.messages);
 }
 
-std::string SchedulePictures::title() const {
-  std::string text = as_sentence(std::string(to_string(operation())));
-  if (combines(operation())) text += fmt::format(" ({})", to_string(op_));
-  text += fmt::format(" on {}", counted(static_cast<std::size_t>(schedule_.request.ranks), "rank"));
-  if (!is_pair(operation())) text += fmt::format(", {}", to_string(schedule_.request.algorithm));
-  return text;
-}
-
-std::string SchedulePictures::whole_caption() const {
-  const ScheduleCost cost = count_cost(schedule_);
-  if (cost.messages == 0) return "Nothing is sent.";
-  std::string text =
-      fmt::format("{}, {}", counted(cost.rounds, "round"), counted(cost.messages, "message"));
-  if (cost.elements == 0) return text + ".";
-  text += fmt::format(", {} in all.", format_bytes(cost.elements * element_bytes()));
-  const std::size_t most = std::max(cost.max_sent_by_rank, cost.max_received_by_rank);
-  const std::string ratio =
-      most == schedule_.elements
-          ? "as much as"
-          : short_number(static_cast<double>(most) / static_cast<double>(schedule_.elements)) +
-                " times";
-  text += fmt::format(" The busiest rank {} {}, {} its buffer of {}.",
-                      cost.max_sent_by_rank >= cost.max_received_by_rank ? "sends" : "receives",
-                      format_bytes(most * element_bytes()), ratio,
-                      format_bytes(schedule_.elements * element_bytes()));
-  return text;
-}
-
-std::string SchedulePictures::round_caption(std::size_t round) const {
-  const Round& messages = schedule_.rounds[round];
-  std::size_t bytes = 0;
-  std::size_t combined = 0;
-  for (const Message& message : messages) {
-    bytes += message.range.size() * element_bytes();
-    combined += message.action == Action::kCombine ? 1 : 0;
-  }
-  std::string text = fmt::format("Round {} of {}: {}", round + 1, schedule_.rounds.size(),
-                                 counted(messages.size(), "message"));
-  if (bytes > 0) text += fmt::format(", {}", format_bytes(bytes));
-  if (operation() == Operation::kBarrier) return text + ".";
-  if (combined == 0) return text + "; what arrives is kept as it is.";
-  return text + fmt::format("; what arrives is combined ({}) with the receiver's.", to_string(op_));
-}
-
 void SchedulePictures::write_cells(DotWriter& dot, const std::string& id, int rank, Place middle,
                                    std::size_t stage, bool whole) const {
   const auto& held = states_.states[stage][static_cast<std::size_t>(rank)];
@@ -282,7 +247,7 @@ void SchedulePictures::write_slot(DotWriter& dot, const RankSlot& slot, std::siz
                                   bool whole) const {
   const int rank = slot.ranks.front();
   const std::string id = slot_id(slot);
-  const bool is_root = has_root(operation()) && rank == schedule_.request.root;
+  const bool is_root = this->is_root(rank);
   Attributes attributes = pinned(slot.place, slot.width, height_);
   attributes.set("style", slot.is_ellipsis() ? "filled,rounded,dashed" : "filled,rounded");
   attributes.text("label", "").set("fillcolor", ink(is_root ? Ink::kHomeFill : Ink::kLaneFill));
@@ -297,8 +262,7 @@ void SchedulePictures::write_slot(DotWriter& dot, const RankSlot& slot, std::siz
     return;
   }
   double y = slot.place.y + height_ / 2 - 14;
-  write_pinned_text(dot, id + "_name", {slot.place.x, y},
-                    fmt::format("rank {}{}", rank, is_root ? " (root)" : ""), kNameFont,
+  write_pinned_text(dot, id + "_name", {slot.place.x, y}, rank_name(rank), kNameFont,
                     ink(Ink::kTitle), true);
   const std::string value = value_text(stage, rank);
   if (!value.empty()) {
@@ -330,7 +294,7 @@ void SchedulePictures::write_arrow(DotWriter& dot, const std::pair<int, int>& en
       .set("class", "label")
       .text("tooltip", tooltip);
   const bool on_box = from.before;  // the arrow ends above its label
-  if (!on_box || !whole) dot.node(id, label);
+  if (!on_box || !whole || labels_of_all(places_) > 0) dot.node(id, label);
   const auto half = [&] {
     Attributes attributes;
     attributes.set("color", ink(carries ? Ink::kCommLine : Ink::kIdleLine));
@@ -358,8 +322,8 @@ void SchedulePictures::write_arrows(DotWriter& dot, std::optional<std::size_t> r
   if (places_.below > 0) {
     std::vector<std::pair<int, int>> ways;
     for (const auto& [ends, arrow] : arrows) ways.push_back(ends);
-    // All arrows together have no room for labels; the caption has the sums.
-    const double band = round ? label_band(places_.most_arrivals) : 0;
+    const std::size_t labels = round ? labels_of_round(places_) : labels_of_all(places_);
+    const double band = labels > 0 ? label_band(labels) : 0;
     between_rows = place_between_rows(places_, ways, height_, band);
   }
   const auto& arrow_places = places_.below > 0 ? between_rows : arrow_places_;
@@ -384,9 +348,9 @@ Picture SchedulePictures::draw_one(std::optional<std::size_t> round) {
   Picture picture;
   picture.name = whole ? name_ : fmt::format("{}-round{}", name_, *round + 1);
   picture.layout = "neato";
-  picture.title = title();
+  picture.title = schedule_title(schedule_, op_);
   if (!whole) picture.title += fmt::format(": round {} of {}", *round + 1, schedule_.rounds.size());
-  picture.caption = whole ? whole_caption() : round_caption(*round);
+  picture.caption = whole ? whole_caption(schedule_) : round_caption(schedule_, op_, *round);
 
   DotWriter dot("digraph", picture.name,
                 fmt::format("{}\nConventions: docs/diagrams.md. Render with: neato -n2 -Tsvg "
@@ -406,7 +370,8 @@ Picture SchedulePictures::draw_one(std::optional<std::size_t> round) {
   }
   const double middle = (left + right) / 2;
   const double text_room = std::max(right - left, 460.0);
-  write_pinned_title(dot, middle, top + 24, text_room, title(), subtitle(round), theme_);
+  write_pinned_title(dot, middle, top + 24, text_room, schedule_title(schedule_, op_),
+                     subtitle(round), theme_);
   dot.blank();
   for (const RankSlot& slot : places_.slots) {
     const std::size_t shown = !slot.before ? stage : whole ? 0 : stage - 1;

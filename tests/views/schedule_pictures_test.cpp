@@ -48,10 +48,55 @@ TEST(SchedulePictures, OfARingAreGolden) {
   EXPECT_EQ(pictures[0].name, "all-reduce-ring-4");
   EXPECT_EQ(pictures[2].name, "all-reduce-ring-4-round2");
   EXPECT_EQ(pictures[0].caption,
-            "6 rounds, 24 messages, 192 B in all. The busiest rank sends 48 B, 1.5 times its "
+            "6 rounds, 24 messages, 192 B in all. Every rank sends 48 B, 1.5 times its "
             "buffer of 32 B.");
   test::expect_golden(pictures[0], "all-reduce-ring");
   test::expect_golden(pictures[2], "all-reduce-ring-round2");
+}
+
+TEST(SchedulePictures, NameTheBusiestRank) {
+  const auto caption = [](Operation operation, Algorithm algorithm, int ranks) {
+    const Schedule made = schedule(operation, algorithm, ranks, 8);
+    return draw_schedule(made, ReduceOp::kSum, {}, {})[0].caption;
+  };
+  EXPECT_EQ(caption(Operation::kAllReduce, Algorithm::kStar, 8),
+            "2 rounds, 14 messages, 448 B in all. Rank 0, the busiest, sends 224 B, 7 times its "
+            "buffer of 32 B.");
+  EXPECT_EQ(caption(Operation::kGather, Algorithm::kStar, 4),
+            "1 round, 3 messages, 96 B in all. Rank 0, the busiest, receives 96 B, 0.75 times its "
+            "buffer of 128 B.");
+  EXPECT_EQ(caption(Operation::kAllReduce, Algorithm::kDoubleTree, 8),
+            "6 rounds, 28 messages, 448 B in all. The busiest rank sends 64 B, 2 times its buffer "
+            "of 32 B.");
+}
+
+// 4 nodes of 2: in each of 2(4 - 1) rounds between nodes 8 ranks send 4 B.
+TEST(SchedulePictures, ShowNodesAndWhatGoesBetweenThem) {
+  const Schedule made = schedule(Operation::kAllReduce, Algorithm::kHierarchical, 8, 8);
+  ASSERT_EQ(made.request.node_size, 2);
+  const std::vector<Picture> pictures = draw_schedule(made, ReduceOp::kSum, {}, {});
+  EXPECT_EQ(pictures[0].caption,
+            "8 rounds, 64 messages, 448 B in all. Every rank sends 56 B, 1.75 times its buffer of "
+            "32 B. 192 B go between nodes of 2 ranks.");
+  EXPECT_EQ(pictures[1].caption.find("Round 1 of 8, inside nodes: 8 messages, 128 B"), 0U)
+      << pictures[1].caption;
+  EXPECT_EQ(pictures[2].caption.find("Round 2 of 8, between nodes: 8 messages, 32 B"), 0U)
+      << pictures[2].caption;
+
+  const test::DotText dot = read_dot(pictures[0].dot);
+  EXPECT_NE(pictures[0].dot.find("<b>rank 3, node 1</b>"), std::string::npos);
+  EXPECT_EQ(test::attribute(dot.nodes.at("m_rank1_before_rank0"), "label"), "from 1: 32 B in 2");
+  const auto x = [&](const std::string& id) {
+    return std::stod(test::attribute(dot.nodes.at(id), "pos"));
+  };
+  EXPECT_GT(x("rank2") - x("rank1"), x("rank1") - x("rank0") + 20);
+}
+
+TEST(SchedulePictures, TellHowFarApartHalvingDoublingExchanges) {
+  const Schedule made = schedule(Operation::kAllReduce, Algorithm::kHalvingDoubling, 8, 8);
+  const std::vector<Picture> pictures = draw_schedule(made, ReduceOp::kSum, {}, {});
+  EXPECT_EQ(pictures[1].caption.find("Round 1 of 6, between ranks 4 apart: 8 messages, 128 B"), 0U)
+      << pictures[1].caption;
 }
 
 TEST(SchedulePictures, OfAStarAndATreeAreGolden) {
