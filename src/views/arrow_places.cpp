@@ -164,11 +164,11 @@ std::map<Way, ArrowPlace> place_between_rows(const RankPlaces& places, const std
     const auto [comes, arrivals] =
         rank_among(ways, way, [&](const Way& other) { return other.second == way.second; });
     const double top = to.place.y + height / 2;
-    const double labels = kLabelHeight * static_cast<double>(arrivals - comes);
+    const double line = kLabelHeight * (static_cast<double>(comes) + 0.5);
     arrows[way] = {
         true,
         {from.place.x + end_offset(leaves, departures, from.width), from.place.y - height / 2},
-        {to.place.x, top + labels - kLabelHeight / 2 + 2},
+        {to.place.x, top + band - 6 - line},
         {to.place.x + end_offset(comes, arrivals, to.width), top + band}};
   }
   return arrows;

@@ -23,8 +23,8 @@ struct ArrowPlace {
 std::map<std::pair<int, int>, ArrowPlace> place_arrows(const RankPlaces& places, double height,
                                                        double label);
 
-/// Those of one picture with two rows. Labels stand on the box in a band of the given height, in
-/// the order of the senders.
+/// Those of one picture with two rows. Labels stand below the arrows in a band of the given height
+/// over the box, in the order of the senders.
 std::map<std::pair<int, int>, ArrowPlace> place_between_rows(
     const RankPlaces& places, const std::vector<std::pair<int, int>>& ways, double height,
     double band);
