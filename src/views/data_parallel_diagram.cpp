@@ -47,6 +47,7 @@ class DataParallelDiagram {
   std::string part_of_batch(int rank) const;
   FlowBox load_cell(const PhaseFacts& facts, int rank) const;
   FlowBox loss_cell(const PhaseFacts& facts, int rank) const;
+  FlowBox targets_cell(int rank) const;
   std::string title_of(Phase phase) const;
   std::string remark_of(Phase phase, const PhaseFacts& facts) const;
   std::string caption_of(Phase phase, const PhaseFacts& facts) const;
@@ -88,6 +89,14 @@ FlowBox DataParallelDiagram::loss_cell(const PhaseFacts& facts, int rank) const 
              fmt::format("loss: on {}", name(rank)));
 }
 
+// While outputs come to a device that is not home, home keeps the targets that the loss needs.
+FlowBox DataParallelDiagram::targets_cell(int rank) const {
+  if (facts(Phase::kLoss).sent_by(rank) == 0) return idle_box(name(rank));
+  FlowBox targets = box(BoxClass::kData, "T (targets)", "targets: on " + name(rank));
+  targets.follows = false;
+  return targets;
+}
+
 FlowBox DataParallelDiagram::cell(Phase phase, const PhaseFacts& facts, int rank) const {
   const std::string tooltip = fmt::format("{}: on {}", title_of(phase), name(rank));
   const bool is_root = facts.root() == rank;
@@ -108,7 +117,7 @@ FlowBox DataParallelDiagram::cell(Phase phase, const PhaseFacts& facts, int rank
       return box(BoxClass::kCompute, fmt::format("{} = f({})", part("y", rank), part("x", rank)),
                  tooltip);
     case Phase::kGatherOutput:
-      if (!is_root) return idle_box(name(rank));
+      if (!is_root) return targets_cell(rank);
       return box(BoxClass::kComm, tensor_text("Y", first_read(this->facts(Phase::kLoss), rank)),
                  tooltip);
     case Phase::kScatterGrad:
@@ -173,7 +182,10 @@ std::string DataParallelDiagram::caption_of(Phase phase, const PhaseFacts& facts
     case Phase::kGatherOutput:
       return fmt::format("All outputs come to {}: {} in all.", output, bytes);
     case Phase::kLoss:
-      return fmt::format("{} computes the loss of the whole batch; the others are idle.", output);
+      return fmt::format("{} computes the loss of the whole batch{}; the others are idle.", output,
+                         facts.sent.empty()
+                             ? ""
+                             : fmt::format(" with {} of targets from {}", bytes, name(home())));
     case Phase::kScatterGrad:
       return fmt::format("{} sends each device the gradient of its outputs: {} in all.", output,
                          bytes);

@@ -305,10 +305,13 @@ std::string ReplicatedDiagram::caption() const {
   std::size_t most = 0;
   for (int rank = 0; rank < trace_.run.devices; ++rank) most = std::max(most, all.sent_by(rank));
   if (gradients == 0) return text;
-  return text + fmt::format(
-                    " {} of gradients in {}; a rank sends {}, {} times as much.",
-                    format_bytes(gradients), counted(buckets_.size(), "bucket"), format_bytes(most),
-                    short_number(static_cast<double>(most) / static_cast<double>(gradients)));
+  const std::string times =
+      most == gradients
+          ? "just"
+          : short_number(static_cast<double>(most) / static_cast<double>(gradients)) + " times";
+  return text + fmt::format(" {} of gradients in {}; a rank sends {}, {} as much.",
+                            format_bytes(gradients), counted(buckets_.size(), "bucket"),
+                            format_bytes(most), times);
 }
 
 FlowDiagram ReplicatedDiagram::make() {

@@ -85,6 +85,7 @@ class FlowWriter {
   void write_box(std::size_t row, std::size_t lane);
   void write_skeleton();
   void write_edges(std::size_t row);
+  bool stays(std::size_t row, std::size_t lane) const;
   void write_plain_edge(std::size_t row, std::size_t lane);
   void write_ported_edges(std::size_t row, std::size_t lane);
   Attributes line(Ink name, Tense tense, double width) const;
@@ -264,10 +265,15 @@ Attributes FlowWriter::line(Ink name, Tense tense, double width) const {
   return attributes;
 }
 
-void FlowWriter::write_plain_edge(std::size_t row, std::size_t lane) {
+// Whether what the box above has goes on to that of `row`.
+bool FlowWriter::stays(std::size_t row, std::size_t lane) const {
   const auto carries = [](const FlowBox& box) { return box.box && *box.box != BoxClass::kIdle; };
-  const bool flows = diagram_.rows[row].follows && carries(diagram_.rows[row - 1].boxes[lane]) &&
-                     carries(diagram_.rows[row].boxes[lane]);
+  const FlowBox& box = diagram_.rows[row].boxes[lane];
+  return box.follows && carries(box) && carries(diagram_.rows[row - 1].boxes[lane]);
+}
+
+void FlowWriter::write_plain_edge(std::size_t row, std::size_t lane) {
+  const bool flows = diagram_.rows[row].follows && stays(row, lane);
   Attributes attributes =
       flows ? line(Ink::kArrow, tense_of(row), 1.2).set("weight", 200.0) : invisible();
   dot_.edge({node_id(row - 1, lane), node_id(row, lane)}, attributes.set("minlen", 2.0));
@@ -277,8 +283,7 @@ void FlowWriter::write_ported_edges(std::size_t row, std::size_t lane) {
   const FlowRow& flow_row = diagram_.rows[row];
   const FlowPort& port = flow_row.ports[lane];
   const Tense tense = tense_of(row);
-  const auto carries = [](const FlowBox& box) { return box.box && *box.box != BoxClass::kIdle; };
-  const bool keeps = carries(diagram_.rows[row - 1].boxes[lane]) && carries(flow_row.boxes[lane]);
+  const bool keeps = stays(row, lane);
   const bool label_above = port.received == 0;  // a pure sender
 
   const auto add_label = [&](Attributes& attributes) {

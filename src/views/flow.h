@@ -27,6 +27,7 @@ struct FlowBox {
   std::optional<BoxClass> box;
   std::string text;  ///< lines separated by '\n'
   std::string tooltip;
+  bool follows = true;  ///< uses what the box above has made
 };
 
 /// A lane's part in the transfer above a row.

@@ -116,6 +116,43 @@ TEST(StepPictures, DrawADeviceWithoutAPartIdleThroughTheWholeStep) {
   EXPECT_TRUE(whole.caption.ends_with("Device 3 has nothing to do.")) << whole.caption;
 }
 
+TEST(StepPictures, ShowTheTargetsThatHomeSendsToTheOutputDevice) {
+  Trace trace = test::data_parallel_case({.output_device = 2});
+  ScheduleRequest request;
+  request.algorithm = Algorithm::kStar;
+  request.ranks = 2;
+  request.peer = 1;
+  request.count = 10;
+  request.dtype = DType::kInt64;
+  for (const auto& [kind, rank] : {std::pair(OpKind::kSend, 0), std::pair(OpKind::kRecv, 2)}) {
+    TraceOp op = trace.ops.back();
+    op.id = static_cast<OpId>(trace.ops.size());
+    op.kind = kind;
+    op.phase = Phase::kLoss;
+    op.rank = rank;
+    op.collective = TraceCollective{};
+    op.collective->request = request;
+    op.collective->request.operation = rank == 0 ? Operation::kSend : Operation::kRecv;
+    op.collective->rank = rank / 2;
+    op.collective->communicator = 9;
+    op.collective->world_ranks = {0, 2};
+    trace.ops.push_back(op);
+  }
+  const DotText dot = read_dot(draw(trace)[0].dot);
+  EXPECT_EQ(label(dot, "gather_output_0"), "T (targets)");
+  EXPECT_EQ(label(dot, "gather_output_1"), "idle");
+  EXPECT_EQ(label(dot, "loss_0"), "idle");
+  EXPECT_EQ(draw_step(trace, 2, "loss", {}).front().caption,
+            "Device 2 computes the loss of the whole batch with 80 B of targets from device 0; the "
+            "others are idle.");
+}
+
+TEST(StepPictures, SayHowMuchARankSends) {
+  const auto caption = [](int ranks) { return draw(test::ddp_case(ranks, 1))[0].caption; };
+  EXPECT_TRUE(caption(2).ends_with("a rank sends 400 kB, just as much.")) << caption(2);
+  EXPECT_TRUE(caption(4).ends_with("a rank sends 600 kB, 1.5 times as much.")) << caption(4);
+}
+
 TEST(StepPictures, NumberChunksInTheOrderOfTheDeviceIds) {
   test::DataParallelCase what;
   what.device_ids = {2, 0};
