@@ -2,9 +2,11 @@
 // gradients come back; the other devices wait while home computes the loss and updates.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "views/step_diagram.h"
 #include "views/text.h"
@@ -48,6 +50,7 @@ class DataParallelDiagram {
   FlowBox load_cell(const PhaseFacts& facts, int rank) const;
   FlowBox loss_cell(const PhaseFacts& facts, int rank) const;
   FlowBox targets_cell(int rank) const;
+  std::string parts_text() const;
   std::string title_of(Phase phase) const;
   std::string remark_of(Phase phase, const PhaseFacts& facts) const;
   std::string caption_of(Phase phase, const PhaseFacts& facts) const;
@@ -137,6 +140,21 @@ FlowBox DataParallelDiagram::cell(Phase phase, const PhaseFacts& facts, int rank
   }
 }
 
+// "each of 4 devices its part of the batch (3, 3, 3, 1 rows)"; without the rows where all are
+// equal.
+std::string DataParallelDiagram::parts_text() const {
+  const PhaseFacts forward = facts(Phase::kForward);
+  std::vector<std::int64_t> rows;
+  for (const int rank : ids_) {
+    const TraceTensor* read = works(rank) ? first_read(forward, rank) : nullptr;
+    if (read != nullptr && read->shape.rank() > 0) rows.push_back(read->shape[0]);
+  }
+  const bool even =
+      std::adjacent_find(rows.begin(), rows.end(), std::not_equal_to<>()) == rows.end();
+  return fmt::format("each of {} its part of the batch{}", counted(workers_.size(), device_),
+                     even ? "" : fmt::format(" ({} rows)", fmt::join(rows, ", ")));
+}
+
 std::string DataParallelDiagram::title_of(Phase phase) const {
   if (phase == Phase::kReplicate) return "replicate (broadcast)";
   if (phase == Phase::kReduceGrad) return "reduce-grad (sum)";
@@ -171,8 +189,7 @@ std::string DataParallelDiagram::caption_of(Phase phase, const PhaseFacts& facts
     case Phase::kLoad:
       return fmt::format("The whole batch is on {}, where the model is.", name(home()));
     case Phase::kScatterInput:
-      return fmt::format("{} sends each device its part of the batch: {} in all.", name(home()),
-                         bytes);
+      return fmt::format("{} sends {}: {} in all.", name(home()), parts_text(), bytes);
     case Phase::kReplicate:
       return fmt::format("{} sends its parameters to the others, again in every step: {} in all.",
                          name(home()), bytes);

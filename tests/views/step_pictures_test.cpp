@@ -113,6 +113,9 @@ TEST(StepPictures, DrawADeviceWithoutAPartIdleThroughTheWholeStep) {
     EXPECT_EQ(attribute(dot.nodes.at(node), "class"), "idle") << node;
   }
   EXPECT_EQ(label(dot, "update_1"), "copy is freed");
+  EXPECT_EQ(draw(test::data_parallel_case(what), "scatter-input").front().caption,
+            "Device 0 sends each of 3 devices its part of the batch (4, 4, 2 rows): 1.536 kB in "
+            "all.");
   EXPECT_TRUE(whole.caption.ends_with("Device 3 has nothing to do.")) << whole.caption;
 }
 
