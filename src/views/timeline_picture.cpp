@@ -106,6 +106,7 @@ class TimelineWriter {
 
   void choose_lanes(std::size_t most);
   std::string subtitle() const;
+  std::string waits_text() const;
   std::string caption() const;
   void write_text(const std::string& id, double x, double y, const std::string& text, double size,
                   Ink name, bool bold = false);
@@ -173,18 +174,29 @@ std::string TimelineWriter::subtitle() const {
                             format_seconds(uncertainty, uncertainty));
 }
 
+// Which bucket waits longest, or for ever.
+std::string TimelineWriter::waits_text() const {
+  std::vector<int> never;
+  for (const WaitingBucket& bucket : waiting_buckets(trace_, step_)) never.push_back(bucket.number);
+  if (!never.empty()) {
+    return fmt::format(" Bucket{} {} wait{} for gradients that never come.",
+                       never.size() == 1 ? "" : "s", format_ranks(never),
+                       never.size() == 1 ? "s" : "");
+  }
+  if (!facts_.longest_wait) return "";
+  const BucketWait& wait = *facts_.longest_wait;
+  return fmt::format(" Bucket {} waits longest: {} for {}.", wait.bucket, seconds(wait.time),
+                     wait.waits_for);
+}
+
 std::string TimelineWriter::caption() const {
   const StepTimes& times = facts_.times;
   if (times.communication <= 0) {
-    return fmt::format("Nothing is communicated. Step: {}.", seconds(times.total));
+    return fmt::format("Nothing is communicated. Step: {}.{}", seconds(times.total), waits_text());
   }
   const std::string communication =
       fmt::format("Communication takes {}", seconds(times.communication));
-  const std::string waits =
-      facts_.longest_wait
-          ? fmt::format(" Bucket {} waits longest: {} for {}.", facts_.longest_wait->bucket,
-                        seconds(facts_.longest_wait->time), facts_.longest_wait->waits_for)
-          : "";
+  const std::string waits = waits_text();
   if (times.hidden <= 0) {
     return fmt::format("{}, none of it hidden behind computing. Step: {}.{}", communication,
                        seconds(times.total), waits);

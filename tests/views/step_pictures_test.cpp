@@ -208,6 +208,9 @@ TEST(StepPictures, TellWhichBucketWaitsForWhat) {
       "Bucket 0, 400 kB, is not averaged: it waits for unused.weight, which got no gradient.");
   EXPECT_EQ(caption("step2-all-reduce-1"),
             "Bucket 1, 800 kB, is not averaged: it waits for bucket 0.");
+  EXPECT_TRUE(
+      caption("step2-timeline").ends_with(" Buckets 0, 1 wait for gradients that never come."))
+      << caption("step2-timeline");
   EXPECT_EQ(caption("step2-update"),
             "Every rank updates with gradients that were not averaged: the replicas differ now.");
 }
