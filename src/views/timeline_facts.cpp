@@ -182,7 +182,8 @@ TimedBox FactsBuilder::communication_box(const TraceOp& op) const {
   if (op.bucket < 0) {
     const bool own_phase = op.phase == Phase::kForward || op.phase == Phase::kLoss;
     const std::string name(own_phase ? std::string_view(op.name) : to_string(op.phase));
-    box.texts = {name, name.substr(0, name.find('-')), "sync"};
+    box.texts = {name, name.substr(0, name.find('-'))};
+    if (is_ddp_) box.texts.emplace_back("sync");  // buffers, or the order of buckets
     box.tooltip = fmt::format("{} {}: {}, {}", who_, op.rank, name, took);
     return box;
   }
