@@ -46,8 +46,10 @@ std::string slot_id(const RankSlot& slot) {
                      slot.before ? "_before" : "");
 }
 
-// Before a label that stands on the receiver's box.
-std::string sender_text(int rank) { return fmt::format("from {}: ", rank); }
+// Before a label that stands over the receiver's box: "from 3: ", of an ellipsis "from 6–10: ".
+std::string sender_text(int first, int last) {
+  return first == last ? fmt::format("from {}: ", first) : fmt::format("from {}–{}: ", first, last);
+}
 
 // An end of an arrow on a box's edge.
 std::string write_end(DotWriter& dot, const std::string& id, Place place) {
@@ -63,6 +65,7 @@ class SchedulePictures {
         op_(op),
         values_(values),
         theme_(options.theme),
+        max_lanes_(options.max_lanes),
         cells_(schedule, options.theme) {
     if (schedule.request.ranks <= kMostRanksFollowed) states_ = follow(schedule, kMostCells);
     has_cells_ = !states_.chunks.empty();
@@ -111,6 +114,7 @@ class SchedulePictures {
   ReduceOp op_;
   const std::vector<std::vector<std::string>>& values_;
   Theme theme_;
+  int max_lanes_;
   ChunkCells cells_;
   ScheduleStates states_;
   bool has_cells_ = false;
@@ -173,7 +177,8 @@ double SchedulePictures::widest_label() const {
   }
   for (const auto& [ends, arrow] : pairs) consider(arrow, true);
   if (stands_in_rows(schedule_.request)) {
-    widest += text_width(sender_text(schedule_.request.ranks), kTextFont);
+    const int ranks = schedule_.request.ranks;
+    widest += text_width(sender_text(ranks > max_lanes_ ? ranks - 1 : ranks, ranks), kTextFont);
   }
   return widest + 12;
 }
@@ -280,8 +285,8 @@ void SchedulePictures::write_arrow(DotWriter& dot, const std::pair<int, int>& en
   const RankSlot& from = places_.slots[static_cast<std::size_t>(ends.first)];
   const RankSlot& to = places_.slots[static_cast<std::size_t>(ends.second)];
   const std::string id = fmt::format("m_{}_{}", slot_id(from), slot_id(to));
-  const std::string text =
-      (from.before ? sender_text(from.ranks.front()) : "") + arrow_text(arrow, whole);
+  const std::string text = (from.before ? sender_text(from.ranks.front(), from.ranks.back()) : "") +
+                           arrow_text(arrow, whole);
   const double label_width = text_width(text, kTextFont) + 8;
   const std::string tooltip =
       fmt::format("{} to {}: {}, {}", slot_id(from), slot_id(to),

@@ -92,6 +92,12 @@ TEST(SchedulePictures, ShowNodesAndWhatGoesBetweenThem) {
   EXPECT_GT(x("rank2") - x("rank1"), x("rank1") - x("rank0") + 20);
 }
 
+TEST(SchedulePictures, NameAllRanksThatAnEllipsisSendsFor) {
+  const Schedule made = schedule(Operation::kAllReduce, Algorithm::kHierarchical, 12, 12);
+  const DotText dot = read_dot(draw_schedule(made, ReduceOp::kSum, {}, {})[0].dot);
+  EXPECT_EQ(attribute(dot.nodes.at("m_more6_before_rank11"), "label"), "from 6–10: 88 B in 10");
+}
+
 TEST(SchedulePictures, TellHowFarApartHalvingDoublingExchanges) {
   const Schedule made = schedule(Operation::kAllReduce, Algorithm::kHalvingDoubling, 8, 8);
   const std::vector<Picture> pictures = draw_schedule(made, ReduceOp::kSum, {}, {});
