@@ -279,7 +279,7 @@ Command collective_command() {
           "round, every message, and the cost beside its closed form. OPERATION is broadcast, "
           "scatter, gather, reduce, all-reduce, all-gather, reduce-scatter, all-to-all, send or "
           "barrier. Rank r brings in small numbers: 10(r+1), 10(r+1)+1, ...; r+1 where the buffer "
-          "has one element.",
+          "has one element, 100(r+1), 100(r+1)+1, ... where it has more than ten.",
       .examples =
           "ringside collective all-reduce                             # a ring of 4 ranks\n"
           "ringside collective all-reduce --algorithm star --ranks 8  # all through rank 0\n"

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "cli/run_report.h"
 #include "cli/terminal.h"
@@ -46,9 +47,19 @@ std::string run_heading(const Scenario& scenario) {
 
 std::string epoch_heading() { return "epoch       loss  test loss  test accuracy  seconds\n"; }
 
+namespace {
+
+// Of training that diverges, too, the columns stay in their places.
+std::string loss_text(double loss) {
+  return std::abs(loss) < 1000 ? fmt::format("{:.5f}", loss) : fmt::format("{:.3e}", loss);
+}
+
+}  // namespace
+
 std::string epoch_line(const EpochReport& epoch) {
-  return fmt::format("{:>5}  {:>9.5f}  {:>9.5f}  {:>13.4f}  {:>7.3f}\n", epoch.epoch, epoch.loss,
-                     epoch.test_loss, epoch.test_accuracy, epoch.seconds);
+  return fmt::format("{:>5}  {:>9}  {:>9}  {:>13.4f}  {:>7.3f}\n", epoch.epoch,
+                     loss_text(epoch.loss), loss_text(epoch.test_loss), epoch.test_accuracy,
+                     epoch.seconds);
 }
 
 std::string run_summary(const RunReport& report) {
@@ -59,6 +70,9 @@ std::string run_summary(const RunReport& report) {
   if (report.scenario.backend == "meta") {
     return text + "meta executes nothing: there are no losses and no results\n\n" +
            format_memory(report.memory);
+  }
+  if (report.steps == 0) {
+    return text + "no step was made, so nothing was trained\n\n" + format_memory(report.memory);
   }
   if (report.epochs.empty() && !report.step_losses.empty()) {
     text += fmt::format("loss of the last step {:.6f}\n", report.step_losses.back());

@@ -161,7 +161,8 @@ void Trainer::run_step(const Batch& batch) {
   }();
   if (!std::isfinite(loss)) {
     throw Error(ErrorKind::kNotFinite,
-                fmt::format("step {}: the loss is {}: training has diverged", step_, loss),
+                fmt::format("step {}: the loss is {}: training has diverged", step_,
+                            std::isnan(loss) ? "nan" : "infinite"),
                 fmt::format("try a smaller --lr than {}", plan_.scenario.lr));
   }
   if (plan_.recorder) {

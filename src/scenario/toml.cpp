@@ -56,6 +56,8 @@ std::string text_of(const toml::node& node, std::string_view name, ValueForm for
   switch (form) {
     case ValueForm::kText:
       if (text == nullptr) throw_type(name, "a text in quotes");
+      // A path would end there.
+      if (text->get().find('\0') != std::string::npos) throw_type(name, "a text without NUL");
       return text->get();
     case ValueForm::kInteger:
       if (integer == nullptr) throw_type(name, "a whole number");

@@ -1,17 +1,48 @@
 // OpenBLAS. Its variants with threads take their number from a call, and may be called by several
 // threads at a time; the variant without gives wrong products then, unless it was built with locks,
 // which it does not tell.
+//
+// Each of several callers at a time gets 128 MiB of address space, and where the system has none
+// left OpenBLAS asks for it for ever. So under a limit on address space calls are made one by one,
+// once it is known that there is room for one.
 #include <cblas.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
+#include <cstddef>
+
+#include "ringside/error.h"
 #include "tensor/blas_threads.h"
 
 namespace ringside {
+namespace {
+
+bool address_space_is_limited() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+void need_room_for_one_caller() {
+  constexpr std::size_t kBytes = std::size_t{128} << 20U;
+  void* room =
+      ::mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) {
+    throw Error(ErrorKind::kOutOfMemory,
+                "matrix products need 128 MiB of address space at once, and less is left",
+                "raise the limit on address space (ulimit -v)");
+  }
+  ::munmap(room, kBytes);
+}
+
+}  // namespace
 
 std::unique_lock<std::mutex> blas_call() {
   static std::mutex one_at_a_time;
   static const bool threads = [] {
     openblas_set_num_threads(1);
-    return openblas_get_parallel() != OPENBLAS_SEQUENTIAL;
+    const bool limited = address_space_is_limited();
+    if (limited) need_room_for_one_caller();
+    return !limited && openblas_get_parallel() != OPENBLAS_SEQUENTIAL;
   }();
   return threads ? std::unique_lock<std::mutex>() : std::unique_lock(one_at_a_time);
 }

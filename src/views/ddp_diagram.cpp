@@ -48,6 +48,10 @@ class ReplicatedDiagram {
  private:
   PhaseFacts facts(Phase phase) const { return facts_of_phase(trace_, step_, phase); }
   std::string name(int rank) const { return fmt::format("{} {}", who_, rank); }
+  bool is_recorded(int rank) const {
+    return std::any_of(trace_.ops.begin(), trace_.ops.end(),
+                       [&](const TraceOp& op) { return op.rank == rank; });
+  }
   std::string part(std::string_view tensor, int rank) const {
     return is_single_ ? std::string(tensor) : fmt::format("{}{}", tensor, subscript(rank));
   }
@@ -89,11 +93,14 @@ FlowRow ReplicatedDiagram::row(Phase phase, const PhaseFacts& facts, std::string
   return row;
 }
 
-// `cell(rank)` for the ranks that do something in this phase, idle for the others.
+// `cell(rank)` for the ranks that do something in this phase, idle for the others. A rank in
+// another process has no ops here at all.
 template <typename Cell>
 void ReplicatedDiagram::fill(FlowRow& row, const PhaseFacts& facts, const Cell& cell) const {
   for (int rank = 0; rank < trace_.run.devices; ++rank) {
-    row.boxes.push_back(facts.is_active(rank) ? cell(rank) : idle_box(name(rank)));
+    const bool active = facts.is_active(rank) && is_recorded(rank);
+    row.boxes.push_back(active ? cell(rank)
+                               : idle_box(name(rank), is_recorded(rank) ? "idle" : "not recorded"));
   }
 }
 
@@ -129,14 +136,22 @@ void ReplicatedDiagram::add_sync_buffers(FlowDiagram& diagram) const {
 }
 
 void ReplicatedDiagram::add_forward_and_loss(FlowDiagram& diagram) const {
-  // Only what is computed: the few numbers that ranks exchange when buckets are rebuilt are no
-  // data flow of the model.
   PhaseFacts forward = facts(Phase::kForward);
+  // The few numbers that ranks exchange when buckets are rebuilt are no data flow of the model.
+  const std::size_t order_bytes = forward.bytes();
   forward.sent.clear();
   if (!forward.ops.empty()) {
-    FlowRow forward_row = row(Phase::kForward, forward, is_single_ ? "" : "nothing is sent",
-                              is_single_ ? "The network computes its outputs."
-                                         : "Every rank computes on its own rows; nothing is sent.");
+    const std::string remark = order_bytes == 0
+                                   ? "nothing is sent"
+                                   : fmt::format("bucket order: {}", format_bytes(order_bytes));
+    const std::string caption =
+        order_bytes == 0 ? "Every rank computes on its own rows; nothing is sent."
+                         : fmt::format(
+                               "Every rank computes on its own rows; only the new order of "
+                               "the buckets goes from rank 0 to the others, {} in all.",
+                               format_bytes(order_bytes));
+    FlowRow forward_row = row(Phase::kForward, forward, is_single_ ? "" : remark,
+                              is_single_ ? "The network computes its outputs." : caption);
     fill(forward_row, forward, [&](int rank) {
       return box(BoxClass::kCompute, fmt::format("{} = f({})", part("y", rank), part("x", rank)),
                  fmt::format("forward: on {}", name(rank)));

@@ -138,7 +138,7 @@ TimedBox FactsBuilder::compute_box(const TraceOp& op, const std::string& layer, 
     return box;
   }
   const bool is_number = layer.front() >= '0' && layer.front() <= '9';
-  box.texts = {(is_number ? "B" : "") + clean_text(layer)};
+  box.texts = {(is_number ? "layer " : "") + clean_text(layer), clean_text(layer)};
   box.tooltip += fmt::format(" of layer {}", layer);
   if (bucket >= 0) box.tooltip += fmt::format(", for bucket {}", bucket);
   return box;

@@ -52,8 +52,7 @@ class TimelineWriter {
         step_(step),
         theme_(options.theme),
         facts_(timeline_facts(trace, timeline, step)),
-        title_(fmt::format("{}: training step {} on {}", strategy_name(), step,
-                           counted(facts_.lanes.size(), is_ddp() ? "rank" : device_word(trace)))),
+        title_(fmt::format("{}: training step {} on {}", strategy_name(), step, lanes_text())),
         dot_(
             "graph", fmt::format("step{}_timeline", step),
             fmt::format("{}, timeline\nConventions: docs/diagrams.md. Render with: neato -n2 -Tsvg "
@@ -95,6 +94,14 @@ class TimelineWriter {
   };
 
   bool is_ddp() const { return trace_.run.strategy == "ddp"; }
+  // Ranks in other processes are not in the trace.
+  std::string lanes_text() const {
+    const std::size_t lanes = facts_.lanes.size();
+    const auto devices = static_cast<std::size_t>(trace_.run.devices);
+    if (!is_ddp()) return counted(lanes, device_word(trace_));
+    return lanes == devices ? counted(lanes, "rank")
+                            : fmt::format("{} of {}", lanes, counted(devices, "rank"));
+  }
   std::string strategy_name() const {
     if (is_ddp()) return "DistributedDataParallel";
     return trace_.run.strategy == "dp" ? "DataParallel" : "One device";

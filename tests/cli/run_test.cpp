@@ -99,6 +99,27 @@ TEST(Run, QuietSaysNothingAndTextSaysWhatHappened) {
   EXPECT_NE(text.output.find("the same on 4 ranks"), std::string::npos) << text.output;
 }
 
+TEST(Run, WithoutAStepSaysThatNothingWasTrained) {
+  const ScratchDirectory scratch;
+  std::ofstream(scratch / "s.toml") << "devices = 1\n[[events]]\nkind = \"stop\"\nrank = 0\n";
+  const ProcessResult result = run_ringside({"run", "--config", scratch / "s.toml"});
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_NE(result.output.find("nothing was trained"), std::string::npos) << result.output;
+  EXPECT_EQ(result.output.find("loss of the last step"), std::string::npos) << result.output;
+}
+
+TEST(Run, APathWithANulIsRefused) {
+  const ScratchDirectory scratch;
+  ProcessOptions options;
+  options.directory = scratch.path();
+  std::ofstream(scratch / "s.toml") << "steps = 1\ntrace = \"foo\\u0000bar\"\n";
+  const ProcessResult result = run_ringside({"run", "--config", "s.toml"}, options);
+  EXPECT_EQ(result.status, 2);
+  EXPECT_NE(result.errors.find("trace: must be a text without NUL"), std::string::npos)
+      << result.errors;
+  EXPECT_EQ(scratch.files(), std::vector<std::string>{"s.toml"});
+}
+
 TEST(Run, MetaSaysThatItComputesNothing) {
   const ProcessResult result =
       run_ringside({"run", "--backend", "meta", "--devices", "64", "--steps", "1"});

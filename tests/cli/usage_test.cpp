@@ -1,6 +1,8 @@
 // Wrong use and bad input: exit status 2 (or 1), one clear message, a hint; with --json a document.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -271,6 +273,13 @@ TEST(Usage, ColourOnlyWhereItIsWanted) {
   EXPECT_EQ(run_ringside({"doctor", "--color", "never"}).output.find(escape), std::string::npos);
 }
 
+// Not in every container.
+bool has_pseudo_terminals() {
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+  if (terminal >= 0) ::close(terminal);
+  return terminal >= 0;
+}
+
 // What the program writes when a terminal listens; script(1) is one.
 std::string on_terminal(const std::string& arguments,
                         std::vector<std::pair<std::string, std::string>> environment) {
@@ -285,6 +294,7 @@ std::string on_terminal(const std::string& arguments,
 
 TEST(Usage, ATerminalSeesColourAndProgressUnlessItSaysNo) {
   if (!std::filesystem::exists("/usr/bin/script")) GTEST_SKIP() << "no script(1) on this system";
+  if (!has_pseudo_terminals()) GTEST_SKIP() << "no pseudo-terminals here (/dev/pts)";
   const std::string green = "\x1b[32m";
   const std::string progress = "step 1 of 4, loss ";
   const std::string run = "run --steps 4 --batch-size 8";

@@ -150,6 +150,36 @@ TEST(StepPictures, ShowTheTargetsThatHomeSendsToTheOutputDevice) {
             "others are idle.");
 }
 
+// With a process for each rank, each has the ops of its own rank alone.
+TEST(StepPictures, DoNotCallARankIdleThatIsNotInTheTrace) {
+  Trace trace = test::ddp_case(3, 1);
+  std::erase_if(trace.ops, [](const TraceOp& op) { return op.rank != 0; });
+  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    trace.ops[i].id = static_cast<OpId>(i);
+    trace.ops[i].dependencies.clear();
+  }
+  const std::string whole = draw(trace).front().dot;
+  EXPECT_EQ(whole.find(">idle<"), std::string::npos) << whole;
+  EXPECT_NE(whole.find("not recorded"), std::string::npos) << whole;
+}
+
+TEST(StepPictures, SayThatOnlyTheOrderOfBucketsIsSentInForward) {
+  Trace trace = test::ddp_case(2, 1);
+  const auto forward = std::find_if(trace.ops.begin(), trace.ops.end(),
+                                    [](const TraceOp& op) { return op.phase == Phase::kForward; });
+  ASSERT_NE(forward, trace.ops.end());
+  const auto collective = std::find_if(trace.ops.begin(), trace.ops.end(),
+                                       [](const TraceOp& op) { return op.collective.has_value(); });
+  ASSERT_NE(collective, trace.ops.end());
+  const auto caption_of_forward = [&] {
+    return draw_step(trace, 2, "forward", {}).front().caption;
+  };
+  EXPECT_NE(caption_of_forward().find("nothing is sent"), std::string::npos);
+  collective->phase = Phase::kForward;
+  EXPECT_NE(caption_of_forward().find("only the new order of the buckets"), std::string::npos)
+      << caption_of_forward();
+}
+
 TEST(StepPictures, SayHowMuchARankSends) {
   const auto caption = [](int ranks) { return draw(test::ddp_case(ranks, 1))[0].caption; };
   EXPECT_TRUE(caption(2).ends_with("a rank sends 400 kB, just as much.")) << caption(2);

@@ -62,7 +62,7 @@ TEST(TimelinePicture, PutsTimesInProportion) {
   const double layer = std::stod(attribute(dot.nodes.at("b0_1"), "width"));
   EXPECT_NEAR((forward * 72 + 1) / (layer * 72 + 1), 5.0, 0.02);
   EXPECT_NEAR(x_of(dot, "b0_2") - x_of(dot, "b0_1"), layer * 72 + 1, 0.02);
-  EXPECT_EQ(attribute(dot.nodes.at("b0_1"), "label"), "B9");
+  EXPECT_EQ(attribute(dot.nodes.at("b0_1"), "label"), "9");
   EXPECT_EQ(attribute(dot.nodes.at("remark2"), "label"), "10 % slower");
   EXPECT_FALSE(dot.nodes.contains("remark0"));
 }
