@@ -63,7 +63,7 @@ class RankRecord {
   std::mutex mutex_;
   std::atomic<bool> steps_have_begun_ = false;
   std::int64_t first_number_ = 0;  // of ops_[0]
-  std::deque<RecordedOp> ops_;  // grows without moving what it holds
+  std::deque<RecordedOp> ops_;     // grows without moving what it holds
   std::vector<TraceMemory> memory_;
   std::array<Last, 3> last_of_stream_;
   std::map<std::string, OpId> last_of_host_;
