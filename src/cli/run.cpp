@@ -5,7 +5,10 @@
 #include <cerrno>
 #include <exception>
 #include <filesystem>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/pictures.h"
@@ -92,6 +95,31 @@ void check_places(const RunRequest& request) {
         ErrorKind::kIo,
         fmt::format("cannot write {}: {}", request.trace, std::generic_category().message(errno)),
         "choose a place you may write to");
+  }
+}
+
+// What a run reads must still be there when it has written its results.
+void check_inputs_stay(const RunRequest& request, const std::string& config) {
+  constexpr std::string_view kText = "text:";
+  std::vector<std::string> inputs{config};
+  if (request.scenario.data.starts_with(kText)) {
+    inputs.push_back(request.scenario.data.substr(kText.size()));
+  }
+  std::vector<std::string> outputs{request.trace};
+  if (!request.out.empty()) {
+    const std::filesystem::path directory(request.out);
+    outputs.push_back((directory / "trace.json").string());
+    outputs.push_back((directory / "report.json").string());
+  }
+  for (const std::string& input : inputs) {
+    for (const std::string& output : outputs) {
+      std::error_code ignored;  // what is not there is not the same
+      if (input.empty() || output.empty()) continue;
+      if (!std::filesystem::equivalent(input, output, ignored)) continue;
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("the run reads {} and would write its results over it", input),
+                  "choose another name with --trace or --out");
+    }
   }
 }
 
@@ -196,6 +224,7 @@ std::vector<std::string> write_results(const RunRequest& request, const Trace& t
 int run(const Arguments& arguments, Terminal& terminal) {
   const RunRequest request = request_of(arguments);
   check_places(request);
+  check_inputs_stay(request, arguments.has("config") ? arguments.value("config") : "");
   const bool records = !request.trace.empty() || !request.out.empty();
   Trace trace;
   const RunReport report = run_and_narrate(request, records ? &trace : nullptr, terminal);

@@ -108,6 +108,28 @@ TEST(Run, WithoutAStepSaysThatNothingWasTrained) {
   EXPECT_EQ(result.output.find("loss of the last step"), std::string::npos) << result.output;
 }
 
+TEST(Run, ResultsAreNotWrittenOverWhatTheRunReads) {
+  const ScratchDirectory scratch;
+  ProcessOptions options;
+  options.directory = scratch.path();
+  const std::string scenario = "steps = 1\ndevices = 1\n";
+  const std::string text(3000, 'a');
+  std::ofstream(scratch / "s.toml") << scenario;
+  std::ofstream(scratch / "report.json") << text;
+  const auto refused = [&](const std::vector<std::string>& words, const std::string& input) {
+    const ProcessResult result = run_ringside(with({"run"}, words), options);
+    EXPECT_EQ(result.status, 2) << result.command;
+    EXPECT_NE(result.errors.find("the run reads " + input + " and would write"), std::string::npos)
+        << result.errors;
+  };
+  refused({"--config", "s.toml", "--trace", "./s.toml"}, "s.toml");
+  refused({"--model", "gpt:layers=1", "--data", "text:report.json", "--batch-size", "2", "--steps",
+           "1", "--devices", "1", "--out", "."},
+          "report.json");
+  EXPECT_EQ(read_whole_file(scratch / "s.toml"), scenario);
+  EXPECT_EQ(read_whole_file(scratch / "report.json"), text);
+}
+
 TEST(Run, APathWithANulIsRefused) {
   const ScratchDirectory scratch;
   ProcessOptions options;
