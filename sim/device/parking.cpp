@@ -116,7 +116,8 @@ Scheduler::Woken Scheduler::wake_up(Woken why) {
 Scheduler::Woken Scheduler::sleep_until_woken(Lock& lock) {
   constexpr std::chrono::milliseconds kWatch(1);
   while (wakes_ == 0) {
-    if (stopping_) return wake_up(Woken::kToWork);
+    // What hosts that have left have not waited for is done without them.
+    if (stopping_ || (hosts_.empty() && !nothing_ready())) return wake_up(Woken::kToWork);
     const bool watches = !hosts_.empty() && !watched_;
     if (watches) {
       std::vector<std::size_t> taken;

@@ -264,7 +264,8 @@ TEST(Post, RunsTasksOnThePool) {
     const auto latch = machine.engine->make_latch();
     std::atomic<int> ran = 0;
     for (int i = 0; i < 10; ++i) {
-      machine.engine->post([&] {
+      // The task holds the latch: complete() may still be at it when the host goes on.
+      machine.engine->post([&ran, latch] {
         if (++ran == 10) latch->complete();
       });
     }
@@ -287,6 +288,24 @@ TEST(Pool, TasksOfHostsThatKeepTheCoresBusyAreRunNevertheless) {
       }
       while (ran < kTasks) std::this_thread::yield();
     });
+  });
+}
+
+TEST(Pool, TasksOfHostsThatHaveLeftAreRunNevertheless) {
+  EngineOptions options;
+  options.workers = 1;
+  with_time_limit([&] {
+    for (int repeat = 0; repeat < 200; ++repeat) {
+      Machine machine(2, options);
+      std::shared_ptr<Event> last;
+      machine.engine->drive([&] {
+        for (int i = 0; i < 50; ++i) machine.compute(i % 2).enqueue([](LaunchContext&) {});
+        machine.compute(0).synchronize();
+        for (int i = 0; i < 50; ++i) machine.compute(1).enqueue([](LaunchContext&) {});
+        last = machine.compute(1).record();
+      });
+      while (!last->done()) std::this_thread::yield();
+    }
   });
 }
 
