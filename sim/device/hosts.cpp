@@ -69,14 +69,26 @@ void Scheduler::finish_work_without_workers() {
   }
 }
 
+// Where there are no workers, whoever declares a deadlock runs what that has set free: the hosts
+// that it concerns may sleep until then.
+void Scheduler::declare_deadlocks(Lock& lock) {
+  while (declare_deadlock(lock, 0)) {
+    if (!threads_refused_) continue;
+    ++active_;
+    lock.unlock();
+    finish_work_without_workers();
+    lock.lock();
+    --active_;
+  }
+}
+
 void Scheduler::remove_host(Host& host) {
   finish_work_without_workers();
   Lock lock(parking_);
   hosts_.remove(&host);
   if (!host.ended) --active_;
   crowded_ = hosts_.size() > cores_;
-  while (declare_deadlock(lock, 0)) {
-  }
+  declare_deadlocks(lock);
 }
 
 Failure Scheduler::wait(const Mark& mark, bool joins) {
@@ -133,8 +145,7 @@ void Scheduler::end_host(Host& host, Counter& ended, const std::exception_ptr& e
   lock.unlock();
   grow(ended);
   lock.lock();
-  while (declare_deadlock(lock, 0)) {
-  }
+  declare_deadlocks(lock);
 }
 
 std::exception_ptr Scheduler::settle() {
@@ -224,8 +235,7 @@ void Scheduler::begin_hold() {
 void Scheduler::end_hold() {
   Lock lock(parking_);
   --holds_;
-  while (declare_deadlock(lock, 0)) {
-  }
+  declare_deadlocks(lock);
 }
 
 }  // namespace ringside::sim

@@ -120,13 +120,12 @@ Scheduler::Woken Scheduler::sleep_until_woken(Lock& lock) {
     if (stopping_ || (hosts_.empty() && !nothing_ready())) return wake_up(Woken::kToWork);
     const bool watches = !hosts_.empty() && !watched_;
     if (watches) {
-      std::vector<std::size_t> taken;
-      for (const auto& queue : ready_) taken.push_back(queue->taken());
+      for (std::size_t core = 0; core < cores_; ++core) seen_taken_[core] = ready_[core]->taken();
       watched_ = true;
       work_.wait_for(lock, kWatch);
       watched_ = false;
       for (std::size_t core = 0; core < cores_; ++core) {
-        const bool neglected = !ready_[core]->empty() && ready_[core]->taken() == taken[core];
+        const bool neglected = !ready_[core]->empty() && ready_[core]->taken() == seen_taken_[core];
         if (neglected && wakes_ == 0) return wake_up(Woken::kToRelieve);
       }
     } else {

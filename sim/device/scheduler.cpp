@@ -52,7 +52,8 @@ std::uint64_t split_mix(std::uint64_t x) {
 Scheduler::Scheduler(const EngineOptions& options)
     : options_(options),
       cores_(worker_count(options.workers)),
-      spare_workers_(static_cast<int>(cores_)) {
+      spare_workers_(static_cast<int>(cores_)),
+      seen_taken_(cores_) {
   for (std::size_t core = 0; core < cores_; ++core) {
     ready_.push_back(std::make_unique<ReadyQueue<Ready>>());
   }

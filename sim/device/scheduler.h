@@ -144,6 +144,7 @@ class Scheduler {
   void add_host(Host& host);
   void remove_host(Host& host);
   void finish_work_without_workers();
+  void declare_deadlocks(Lock& lock);
   Failure wait_as(Host& host, const Mark& mark, bool joins);
   void run_as(Host& host, const std::function<void(int)>& function);
   void end_host(Host& host, Counter& ended, const std::exception_ptr& error);
@@ -183,6 +184,7 @@ class Scheduler {
   int parked_workers_ = 0;
   int wakes_ = 0;         ///< parked workers that have been counted as active and will wake
   bool watched_ = false;  ///< a parked worker looks now and then
+  std::vector<std::size_t> seen_taken_;  ///< of each ready queue, when the watcher last looked
   int holds_ = 0;
   bool declaring_ = false;  ///< a thread is about it, perhaps without the lock
   std::condition_variable declared_;

@@ -4,6 +4,7 @@
 
 #include "tensor/cpu_kernel_set.h"
 #include "tensor/cpu_kernels.h"
+#include "tensor/gemm.h"
 
 namespace ringside {
 namespace {
@@ -15,7 +16,10 @@ void copy_bytes(void* destination, const void* source, std::size_t bytes) {
 
 }  // namespace
 
-std::unique_ptr<Kernels> make_cpu_kernels() { return std::make_unique<CpuKernels>(); }
+std::unique_ptr<Kernels> make_cpu_kernels() {
+  prepare_gemm();
+  return std::make_unique<CpuKernels>();
+}
 
 void CpuKernels::copy_from_host(LaunchContext&, const DeviceArray& destination,
                                 const void* source) {

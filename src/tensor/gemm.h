@@ -18,6 +18,10 @@ struct MatrixOperand {
   bool transpose = false;
 };
 
+/// Has the library take the memory of its own that it would wait for later. To be called while the
+/// program has one thread. Throws Error(kOutOfMemory) if there is not enough.
+void prepare_gemm();
+
 /// c[m,n] = alpha * op(a)[m,k] * op(b)[k,n] + beta * c, row-major, c's rows n apart. With beta 0, c
 /// is not read. m, n, k >= 1.
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, float alpha,

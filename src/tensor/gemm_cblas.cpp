@@ -30,6 +30,8 @@ int as_int(std::int64_t size) {
 
 }  // namespace
 
+void prepare_gemm() { blas_call(); }
+
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
           const MatrixOperand<float>& a, const MatrixOperand<float>& b, float beta, float* c) {
   const auto call = blas_call();

@@ -4,6 +4,8 @@
 
 namespace ringside {
 
+void prepare_gemm() {}
+
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
           const MatrixOperand<float>& a, const MatrixOperand<float>& b, float beta, float* c) {
   gemm_loops::gemm(m, n, k, alpha, a, b, beta, c);
