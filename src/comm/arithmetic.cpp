@@ -105,7 +105,7 @@ void combine(DType dtype, ReduceOp op, void* out, const void* a, const void* b, 
 
 namespace {
 
-// Which operand is on the left does not matter to the bits of a sum.
+// Which operand is on the left does not matter to the bits of a sum, but of two NaNs.
 template <typename T>
 bool add_wide(ReduceOp op, int ranks, std::span<const std::byte* const> sources,
               std::span<std::byte* const> destinations, std::size_t count) {
