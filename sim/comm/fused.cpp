@@ -60,7 +60,8 @@ class Evaluation {
     block_ = block;
     const FusedPlan::Target& target = segment.targets.front();
     const std::byte* from = source(target.chain.front());
-    const bool past_caches = plan_.frame.elements * element_ * buffers_.size() > kBytesBeyondCaches;
+    const bool past_caches =
+        plan_.frame.elements * element_ * buffers_.size() >= kBytesBeyondCaches;
     for (const int rank : target.destinations) {
       std::byte* into = destination(rank);
       if (into == from) continue;
