@@ -37,10 +37,13 @@ std::vector<StepBucket> buckets_of(const Trace& trace, int step) {
 }
 
 std::vector<WaitingBucket> waiting_buckets(const Trace& trace, int step) {
+  std::set<int> recorded;                        // ranks; others may be in other processes
   std::set<std::pair<int, std::string>> filled;  // rank and parameter
   std::set<int> averaged;
   for (const TraceOp& op : trace.ops) {
-    if (op.step != step || op.bucket < 0) continue;
+    if (op.step != step) continue;
+    recorded.insert(op.rank);
+    if (op.bucket < 0) continue;
     if (op.kind == OpKind::kCollective) averaged.insert(op.bucket);
     if (op.phase == Phase::kBackward) filled.emplace(op.rank, op.label);
   }
@@ -52,10 +55,9 @@ std::vector<WaitingBucket> waiting_buckets(const Trace& trace, int step) {
     if (averaged.contains(bucket.number)) continue;
     bucket.bytes = trace.run.buckets[i].bytes;
     for (const std::string& parameter : trace.run.buckets[i].parameters) {
-      bool everywhere = true;
-      for (int rank = 0; rank < trace.run.devices; ++rank) {
-        everywhere = everywhere && filled.contains({rank, parameter});
-      }
+      const bool everywhere = std::all_of(recorded.begin(), recorded.end(), [&](int rank) {
+        return filled.contains({rank, parameter});
+      });
       if (!everywhere) bucket.missing.push_back(parameter);
     }
     waiting.push_back(std::move(bucket));

@@ -245,6 +245,17 @@ TEST(StepPictures, TellWhichBucketWaitsForWhat) {
             "Every rank updates with gradients that were not averaged: the replicas differ now.");
 }
 
+TEST(StepPictures, TakeNoRankThatIsNotRecordedForOneWithoutGradients) {
+  Trace trace = unused_parameter_case();
+  std::erase_if(trace.ops, [](const TraceOp& op) { return op.rank != 0; });
+  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    trace.ops[i].id = static_cast<OpId>(i);
+    trace.ops[i].dependencies.clear();
+  }
+  const std::string caption = draw(trace).front().caption;
+  EXPECT_NE(caption.find("bucket 0 waits for unused.weight."), std::string::npos) << caption;
+}
+
 TEST(StepPictures, JoinTheMiddleBucketsWhereThereAreMany) {
   const std::vector<std::string> all = names(draw(test::ddp_case(2, 9)));
   EXPECT_NE(std::find(all.begin(), all.end(), "step2-all-reduce-4-7"), all.end());
