@@ -20,7 +20,7 @@ using Done = std::function<void(std::exception_ptr)>;
 
 // Below this a second core costs more (its wake-up) than it saves.
 constexpr std::size_t kBytesPerTask = 256 * 1024;
-// What comes from memory gains nothing from staying on a core, but from an even end.
+// Beyond the caches a part gains nothing from staying on a core, but much from an even end.
 constexpr std::size_t kTasksPerWorker = 4;
 
 std::vector<RankBuffers> buffers_of(const Schedule& frame, const Meeting& meeting) {

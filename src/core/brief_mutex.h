@@ -25,7 +25,6 @@ class BriefMutex {
     } while (std::chrono::steady_clock::now() < until);
     mutex_.lock();
   }
-  bool try_lock() { return mutex_.try_lock(); }
   void unlock() { mutex_.unlock(); }
 
  private:

@@ -1,8 +1,8 @@
 // Vectors of kBytes, the compilers' own (GCC and Clang, every processor); loads are unaligned.
 //
-// For loops that are compiled once for each instruction set: everything here is a template of the
-// width, so that no two sets share a function that the linker could exchange, and nothing of the
-// standard library is called.
+// For loops that are compiled once for each instruction set, each with a width of its own:
+// everything here is a template of the width, so that what the linker may exchange is only ever of
+// the same set, and nothing of the standard library is called.
 #pragma once
 
 #include <cstdint>
