@@ -4,6 +4,7 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -28,13 +29,15 @@ struct CollectiveCase {
   ReduceOp op = ReduceOp::kSum;
   int root = 0;
   std::vector<std::size_t> counts;
+  int pieces = 1;
+  int node_size = 0;
   std::uint64_t seed = 0;
 };
 
 inline std::string describe(const CollectiveCase& c) {
-  return fmt::format("{} {}, {} ranks, count {}, {}, {}, root {}", to_string(c.operation),
-                     to_string(c.algorithm), c.ranks, c.count, to_string(c.dtype), to_string(c.op),
-                     c.root);
+  return fmt::format("{} {}, {} ranks, count {}{}, {}, {}, root {}, {} pieces, node size {}",
+                     to_string(c.operation), to_string(c.algorithm), c.ranks, c.count, c.counts,
+                     to_string(c.dtype), to_string(c.op), c.root, c.pieces, c.node_size);
 }
 
 /// The call without its buffers.

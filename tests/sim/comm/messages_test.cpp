@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/comm/world_fixture.h"
+#include "support/world_programs.h"
 
 namespace ringside::sim {
 namespace {
@@ -287,41 +288,11 @@ TEST(Work, WaitOrdersAnotherStream) {
   });
 }
 
-// Collectives, messages and two communicators in one group, begun in another order by odd ranks.
 TEST(Groups, MixOperations) {
   with_time_limit([] {
     world_of(4)->run([](Rank& rank) {
       const auto half = rank.communicator.split(rank.rank / 2, 0);
-      const int next = (rank.rank + 1) % 4;
-      const int previous = (rank.rank + 3) % 4;
-      const DeviceArray sum = array_of<float>(rank.device, {1, 2});
-      const DeviceArray mine = array_of<std::int32_t>(rank.device, {rank.rank, 10 * rank.rank});
-      const DeviceArray theirs = array_of<std::int32_t>(rank.device, {-1, -1});
-      const DeviceArray out = array_of<std::uint8_t>(
-          rank.device, std::vector<std::uint8_t>(4, static_cast<std::uint8_t>(rank.rank)));
-      const DeviceArray in = array_of<std::uint8_t>(rank.device, std::vector<std::uint8_t>(4));
-      const DeviceArray root = array_of<double>(rank.device, {static_cast<double>(half->rank())});
-      Stream& stream = communication(rank);
-      Work last;
-      {
-        Communicator* both[] = {&rank.communicator, half.get()};
-        const GroupScope group(both);
-        const auto messages = [&] {
-          rank.communicator.send(mine, 2, next, stream);
-          last = rank.communicator.recv(theirs, 2, previous, stream);
-        };
-        if (rank.rank % 2 == 0) messages();
-        rank.communicator.all_reduce(sum, sum, 2, ReduceOp::kProd, stream);
-        half->broadcast(root, root, 1, 1, stream);
-        rank.communicator.all_to_all(out, in, 1, stream);
-        if (rank.rank % 2 != 0) messages();
-      }
-      last.synchronize();
-      EXPECT_EQ(values_of<float>(sum), (std::vector<float>{1, 16}));
-      EXPECT_EQ(values_of<std::int32_t>(theirs),
-                (std::vector<std::int32_t>{previous, 10 * previous}));
-      EXPECT_EQ(values_of<std::uint8_t>(in), (std::vector<std::uint8_t>{0, 1, 2, 3}));
-      EXPECT_EQ(values_of<double>(root), (std::vector<double>{1}));
+      test::mix_operations(rank, *half);
     });
   });
 }

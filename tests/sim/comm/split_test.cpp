@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/comm/world_fixture.h"
+#include "support/world_programs.h"
 
 namespace ringside::sim {
 namespace {
@@ -13,15 +14,6 @@ namespace {
 std::vector<int> world_ranks(const Communicator& communicator) {
   const auto ranks = communicator.world_ranks();
   return {ranks.begin(), ranks.end()};
-}
-
-// All-reduces the world's ranks over the members.
-void expect_sum_of_ranks(Communicator& part, Rank& rank) {
-  int expected = 0;
-  for (const int member : part.world_ranks()) expected += member;
-  const DeviceArray sum = array_of<std::int32_t>(rank.device, {rank.rank});
-  part.all_reduce(sum, sum, 1, ReduceOp::kSum, communication(rank)).synchronize();
-  EXPECT_EQ(sum.data<std::int32_t>()[0], expected);
 }
 
 TEST(Split, ByColorThenKeyThenRank) {
@@ -119,20 +111,7 @@ TEST(Split, ItsWorkOutlivesIt) {
 
 // Numbers stay apart and positive however deep communicators are split.
 TEST(Split, OfSplitsOfSplits) {
-  with_time_limit([] {
-    world_of(8)->run([](Rank& rank) {
-      std::vector<std::unique_ptr<Communicator>> levels;
-      for (int depth = 0; depth < 6; ++depth) {
-        Communicator& parent = levels.empty() ? rank.communicator : *levels.back();
-        // Halves while there are two ranks, then the same one again, in reverse order.
-        const int half = parent.size() > 1 ? parent.rank() / (parent.size() / 2) : 0;
-        levels.push_back(parent.split(half, -parent.rank()));
-        expect_sum_of_ranks(*levels.back(), rank);
-      }
-      for (const auto& level : levels) expect_sum_of_ranks(*level, rank);
-      expect_good_collective(rank);
-    });
-  });
+  with_time_limit([] { world_of(8)->run(test::split_splits); });
 }
 
 }  // namespace

@@ -13,10 +13,14 @@
 #include "ringside/error.h"
 #include "ringside/world.h"
 #include "sim/comm/sim_world.h"
+#include "support/device_arrays.h"
 #include "support/time_limit.h"
 
 namespace ringside::sim {
 
+using test::array_of;
+using test::communication;
+using test::values_of;
 using test::with_time_limit;
 
 inline std::unique_ptr<World> world_of(int size) {
@@ -24,26 +28,6 @@ inline std::unique_ptr<World> world_of(int size) {
   options.size = size;
   return open_sim_world(options);
 }
-
-/// An array of `values` in device memory, filled on the device's communication stream.
-template <typename T>
-DeviceArray array_of(Device& device, const std::vector<T>& values) {
-  const auto shape = Shape{static_cast<std::int64_t>(values.size())};
-  DeviceArray array = device.allocate(values.size() * sizeof(T), MemoryKind::kWorkspace)
-                          .array(dtype_of<T>(), shape);
-  device.stream(StreamKind::kCommunication).enqueue([array, values](LaunchContext&) {
-    std::copy(values.begin(), values.end(), array.template data<T>());
-  });
-  return array;
-}
-
-template <typename T>
-std::vector<T> values_of(const DeviceArray& array) {
-  const auto elements = array.elements<T>();
-  return {elements.begin(), elements.end()};
-}
-
-inline Stream& communication(Rank& rank) { return rank.device.stream(StreamKind::kCommunication); }
 
 /// All-reduces rank + 1 over the ranks and expects the sum: what must still work after an error.
 inline void expect_good_collective(Rank& rank) {
