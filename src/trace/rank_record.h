@@ -1,25 +1,35 @@
 // What the recorder keeps of one rank until the trace is taken.
 //
+// An op is written down while training goes on, so it is written short: a record of fixed size with
+// the number of its description. Only take() makes of it the op that users get.
+//
 // Ids given out while recording are provisional: rank and number of submission. They stay unique
 // over the recorder's life, so that an event from before a take() is recognised as older.
-// Threads: a rank's ops come from one thread at a time; the mutex makes a handover of the rank to
-// another thread safe.
+// Threads: a rank's ops come from one thread at a time; the mutex, which is then free, makes a
+// handover of the rank to another thread safe.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <string>
+#include <optional>
 #include <vector>
 
+#include "core/brief_mutex.h"
 #include "ringside/trace.h"
+#include "trace/arena.h"
+#include "trace/op_descriptions.h"
 #include "trace/snapshot.h"
 
 namespace ringside {
+
+/// A provisional id, taken apart.
+struct OpNumber {
+  int rank = 0;
+  std::int64_t number = 0;  ///< of submission, over the recorder's life
+};
+OpNumber op_number(OpId id);
 
 /// Host clock readings of the launches around an op; absent where no launch ran.
 struct Stamps {
@@ -27,46 +37,61 @@ struct Stamps {
   std::optional<double> end;
 };
 
-struct RecordedOp {
-  TraceOp op;                                        ///< ids are provisional
-  std::vector<std::shared_ptr<Snapshot>> snapshots;  ///< one per written tensor, or null
-  std::shared_ptr<Stamps> stamps;                    ///< null where times are not asked for
+/// Everything that was recorded of a rank.
+struct TakenRank {
+  std::int64_t first_number = 0;  ///< of ops[0]; the others follow
+  std::vector<TraceOp> ops;  ///< in the order of submission; what they depend on by provisional ids
+  std::vector<TraceMemory> memory;
 };
 
 class RankRecord {
  public:
-  explicit RankRecord(int rank) : rank_(rank) {}
+  explicit RankRecord(int rank) : rank_(rank), descriptions_(rank) {}
+  int rank() const { return rank_; }
 
   /// True if an op outside of steps comes before the first step. Seeing a step ends that for good.
   bool is_setup(int step);
   /// Keeps the op, with its dependencies: the stream's previous op, the last host op of its host
-  /// thread where stream order does not imply it, and `awaited`. Returns its id.
-  OpId add(RecordedOp recorded, OpId awaited);
-  /// Sets what on_enqueued adds; `id` is of this rank.
-  void set_snapshots(OpId id, std::vector<std::shared_ptr<Snapshot>> snapshots);
+  /// thread where stream order does not imply it, and the awaited one. Returns its id.
+  OpId add(const HeardOp& heard);
+  /// What launches around the op `id` of this rank will have read.
+  void set_stamps(OpId id, std::shared_ptr<Stamps> stamps);
   std::shared_ptr<Stamps> stamps_of(OpId id);
+  /// One of each tensor that the op writes.
+  void set_snapshots(OpId id, std::vector<std::shared_ptr<Snapshot>> snapshots);
   void add_memory(const TraceMemory& memory);
 
-  /// Everything so far, in the order of submission; the record is empty afterwards.
-  std::deque<RecordedOp> take_ops();
-  std::vector<TraceMemory> take_memory();
+  /// Everything so far; the record is empty afterwards.
+  TakenRank take();
 
  private:
-  RecordedOp& at(OpId id);
+  struct OpRecord {
+    std::array<OpId, 3> dependencies;  // provisional ids, kNoOp in free places
+    std::int64_t sequence;             // of the collective
+    int step;
+    std::uint32_t description;
+  };
 
   struct Last {
     OpId id = kNoOp;
-    std::string host_thread;  // that submitted it
+    std::size_t host_thread = 0;  // that submitted it
   };
 
+  std::array<OpId, 3> dependencies_of(const HeardOp& heard, OpId id, std::size_t host_thread);
+  std::size_t index_of(OpId id) const;
+  TraceOp described(std::size_t index) const;
+
   int rank_;
-  std::mutex mutex_;
+  BriefMutex mutex_;
   std::atomic<bool> steps_have_begun_ = false;
   std::int64_t first_number_ = 0;  // of ops_[0]
-  std::deque<RecordedOp> ops_;     // grows without moving what it holds
+  OpDescriptions descriptions_;
+  Arena<OpRecord, 256> ops_;
+  std::vector<std::shared_ptr<Stamps>> stamps_;                    // by index, where asked for
+  std::vector<std::vector<std::shared_ptr<Snapshot>>> snapshots_;  // by index, where asked for
   std::vector<TraceMemory> memory_;
   std::array<Last, 3> last_of_stream_;
-  std::map<std::string, OpId> last_of_host_;
+  std::vector<OpId> last_of_host_;  // by host thread
 };
 
 }  // namespace ringside

@@ -3,64 +3,44 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <mutex>
-#include <shared_mutex>
-#include <unordered_map>
 #include <utility>
 
 #include "ringside/trace.h"
 #include "trace/order.h"
-#include "trace/rank_record.h"
+#include "trace/rank_records.h"
 
 namespace ringside {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Arrays that a rank does not have (a gather's result beside the root) are not tensors of the op.
-std::vector<TraceTensor> describe(std::span<const TensorRef> refs) {
-  std::vector<TraceTensor> tensors;
-  tensors.reserve(refs.size());
-  for (const TensorRef& ref : refs) {
-    if (ref.array == nullptr || ref.array->empty()) continue;
-    TraceTensor& tensor = tensors.emplace_back();
-    tensor.name = ref.name;
-    tensor.dtype = ref.array->dtype;
-    tensor.shape = ref.array->shape;
-  }
-  return tensors;
+/// A launch that notes the host's time; a native stream runs launches before their time.
+Launch stamp(std::shared_ptr<Stamps> stamps, std::optional<double> Stamps::*which,
+             Clock::time_point origin) {
+  return [stamps = std::move(stamps), which, origin](LaunchContext& context) {
+    if (context.native_stream != nullptr) return;
+    (*stamps).*which = std::chrono::duration<double>(Clock::now() - origin).count();
+  };
 }
 
-TraceCollective describe(const CollectiveInfo& info) {
-  TraceCollective collective;
-  collective.request = info.request;
-  collective.op = info.op;
-  collective.communicator = info.communicator;
-  collective.sequence = info.sequence;
-  collective.rank = info.rank;
-  collective.world_ranks.assign(info.world_ranks.begin(), info.world_ranks.end());
-  return collective;
-}
+/// Where the ops of a rank lie in the trace.
+struct Place {
+  std::int64_t first_number = 0;  // of submission
+  std::int64_t count = 0;
+  OpId first_index = 0;
+};
 
-RecordedOp describe(const Device& device, const OpInfo& info) {
-  const OpContext& context = device.context();
-  RecordedOp recorded;
-  TraceOp& op = recorded.op;
-  op.kind = info.kind;
-  op.name = info.name;
-  op.label = info.label;
-  op.step = context.step;
-  op.phase = context.phase;
-  op.rank = device.rank();
-  op.host_thread = context.host_thread;
-  op.bucket = context.bucket;
-  op.peer = info.peer;
-  op.flops = info.flops;
-  op.bytes = info.bytes;
-  op.reads = describe(info.reads);
-  op.writes = describe(info.writes);
-  if (info.collective != nullptr) op.collective = describe(*info.collective);
-  return recorded;
+/// Provisional ids become indices; what is not of this trace is older, and has ended.
+void renumber(std::vector<OpId>& dependencies, const std::map<int, Place>& place_of) {
+  std::erase_if(dependencies, [&](OpId& dependency) {
+    const OpNumber wanted = op_number(dependency);
+    const auto found = place_of.find(wanted.rank);
+    if (found == place_of.end()) return true;
+    const Place& place = found->second;
+    const std::int64_t offset = wanted.number - place.first_number;
+    dependency = place.first_index + offset;
+    return offset < 0 || offset >= place.count;
+  });
 }
 
 }  // namespace
@@ -68,40 +48,19 @@ RecordedOp describe(const Device& device, const OpInfo& info) {
 struct Recorder::Impl {
   explicit Impl(const TraceOptions& trace_options) : options(trace_options), origin(Clock::now()) {}
 
-  RankRecord& record_of(int rank) {
-    {
-      const std::shared_lock lock(mutex);
-      const auto found = records.find(rank);
-      if (found != records.end()) return *found->second;
-    }
-    const std::unique_lock lock(mutex);
-    std::unique_ptr<RankRecord>& record = records[rank];
-    if (!record) record = std::make_unique<RankRecord>(rank);
-    return *record;
-  }
-
   /// The record that an op of `device` goes into; null if it is not to be recorded.
   RankRecord* record_for(const Device& device) {
     const int step = device.context().step;
     if (step > options.last_step) return nullptr;  // most of a run ends here
-    RankRecord& record = record_of(device.rank());
+    RankRecord& record = records.of(device.rank());
     const bool setup = record.is_setup(step);
     if (step < 0) return options.setup && setup ? &record : nullptr;
     return step >= options.first_step ? &record : nullptr;
   }
 
-  /// A launch that notes the host's time; a native stream runs launches before their time.
-  Launch stamp(std::shared_ptr<Stamps> stamps, std::optional<double> Stamps::*which) const {
-    return [stamps = std::move(stamps), which, begin = origin](LaunchContext& context) {
-      if (context.native_stream != nullptr) return;
-      (*stamps).*which = std::chrono::duration<double>(Clock::now() - begin).count();
-    };
-  }
-
   const TraceOptions options;
   const Clock::time_point origin;
-  std::shared_mutex mutex;  // of the map; records have their own
-  std::map<int, std::unique_ptr<RankRecord>> records;
+  RankRecords records;
 };
 
 Recorder::Recorder(const TraceOptions& options) : impl_(std::make_unique<Impl>(options)) {}
@@ -111,22 +70,22 @@ OpId Recorder::on_submit(Stream& stream, const OpInfo& info) {
   Device& device = stream.device();
   RankRecord* record = impl_->record_for(device);
   if (record == nullptr) return kNoOp;
-  RecordedOp recorded = describe(device, info);
-  recorded.op.stream = stream.kind();
+  const OpId id = record->add({device.context(), info, stream.kind()});
   if (impl_->options.times && device.executes()) {
-    recorded.stamps = std::make_shared<Stamps>();
-    stream.enqueue(impl_->stamp(recorded.stamps, &Stamps::start));
+    const auto stamps = std::make_shared<Stamps>();
+    record->set_stamps(id, stamps);
+    stream.enqueue(stamp(stamps, &Stamps::start, impl_->origin));
   }
-  return record->add(std::move(recorded), info.awaited);
+  return id;
 }
 
 void Recorder::on_enqueued(Stream& stream, OpId id, const OpInfo& info) {
-  Device& device = stream.device();
-  if (!device.executes()) return;
   const TraceOptions& options = impl_->options;
   if (!options.times && !options.values) return;
-  RankRecord& record = impl_->record_of(device.rank());
-  if (options.times) stream.enqueue(impl_->stamp(record.stamps_of(id), &Stamps::end));
+  Device& device = stream.device();
+  if (!device.executes()) return;
+  RankRecord& record = impl_->records.of(device.rank());
+  if (options.times) stream.enqueue(stamp(record.stamps_of(id), &Stamps::end, impl_->origin));
   if (!options.values) return;
   std::vector<std::shared_ptr<Snapshot>> snapshots;
   for (const TensorRef& ref : info.writes) {
@@ -145,7 +104,7 @@ void Recorder::on_enqueued(Stream& stream, OpId id, const OpInfo& info) {
 OpId Recorder::on_host(Device& device, const OpInfo& info) {
   RankRecord* record = impl_->record_for(device);
   if (record == nullptr) return kNoOp;
-  return record->add(describe(device, info), info.awaited);
+  return record->add({device.context(), info, {}});
 }
 
 void Recorder::note_memory(const Device& device) {
@@ -156,34 +115,20 @@ void Recorder::note_memory(const Device& device) {
 }
 
 Trace Recorder::take(TraceRun run) {
-  const std::unique_lock lock(impl_->mutex);
   Trace trace;
   trace.run = std::move(run);
-  std::unordered_map<OpId, OpId> index_of;  // provisional id -> index
-  for (const auto& [rank, record] : impl_->records) {
-    for (RecordedOp& recorded : record->take_ops()) {
-      for (std::size_t i = 0; i < recorded.snapshots.size(); ++i) {
-        recorded.snapshots[i]->store(recorded.op.writes[i]);
-      }
-      if (recorded.stamps && recorded.stamps->start && recorded.stamps->end) {
-        recorded.op.measured_start = recorded.stamps->start;
-        recorded.op.measured_end = recorded.stamps->end;
-      }
-      const auto index = static_cast<OpId>(trace.ops.size());
-      index_of.emplace(std::exchange(recorded.op.id, index), index);
-      trace.ops.push_back(std::move(recorded.op));
+  std::map<int, Place> place_of;  // by rank
+  for (RankRecord* record : impl_->records.all()) {
+    TakenRank taken = record->take();
+    place_of[record->rank()] = {taken.first_number, static_cast<std::int64_t>(taken.ops.size()),
+                                static_cast<OpId>(trace.ops.size())};
+    for (TraceOp& op : taken.ops) {
+      op.id = static_cast<OpId>(trace.ops.size());
+      trace.ops.push_back(std::move(op));
     }
-    const std::vector<TraceMemory> memory = record->take_memory();
-    trace.memory.insert(trace.memory.end(), memory.begin(), memory.end());
+    trace.memory.insert(trace.memory.end(), taken.memory.begin(), taken.memory.end());
   }
-  for (TraceOp& op : trace.ops) {
-    std::vector<OpId> dependencies;  // on ops of this trace; older ones have ended
-    for (const OpId dependency : op.dependencies) {
-      const auto found = index_of.find(dependency);
-      if (found != index_of.end()) dependencies.push_back(found->second);
-    }
-    op.dependencies = std::move(dependencies);
-  }
+  for (TraceOp& op : trace.ops) renumber(op.dependencies, place_of);
   trace.ops = in_trace_order(std::move(trace.ops));
   std::stable_sort(trace.memory.begin(), trace.memory.end(),
                    [](const TraceMemory& a, const TraceMemory& b) { return a.step < b.step; });

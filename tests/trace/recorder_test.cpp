@@ -109,6 +109,82 @@ TEST(Recorder, WritesDownWhatAnOpSays) {
   EXPECT_EQ(trace.ops[0], expected);
 }
 
+// Descriptions are kept once, and what came next the last time is guessed to come next again.
+TEST(Recorder, TellsOpsApartByWhatTheySayAndNotWhereItStands) {
+  Recorder recorder({});
+  FakeDevice device(0, &recorder);
+  at_step(device, 0);
+  std::string name;  // at one address
+  DeviceArray array = array_of<float>(device, 4);
+  const auto submit_array = [&](std::string_view said) {
+    name = said;
+    const TensorRef read{name, &array};
+    OpInfo info = op_named(name);
+    info.label = name;
+    info.reads = {&read, 1};
+    device.compute().submit(info, [](LaunchContext&) {});
+  };
+  for (const char* said : {"a", "b", "a", "c", "a", "b"}) submit_array(said);
+  array.shape = {2, 2};
+  submit_array("a");
+  array.dtype = DType::kInt32;
+  submit_array("a");
+  device.context().bucket = 1;
+  submit_array("a");
+  const Trace trace = recorder.take({});
+  EXPECT_EQ(names(trace), (std::vector<std::string>{"a", "b", "a", "c", "a", "b", "a", "a", "a"}));
+  for (const TraceOp& op : trace.ops) {
+    EXPECT_EQ(op.label, op.name);
+    ASSERT_EQ(op.reads.size(), 1U);
+    EXPECT_EQ(op.reads[0].name, op.name);
+    EXPECT_EQ(op.reads[0].shape, op.id < 6 ? Shape{4} : (Shape{2, 2}));
+    EXPECT_EQ(op.reads[0].dtype, op.id < 7 ? DType::kFloat32 : DType::kInt32);
+    EXPECT_EQ(op.bucket, op.id < 8 ? -1 : 1);
+  }
+}
+
+TEST(Recorder, KeepsThousandsOfDifferentOps) {
+  constexpr int kOps = 3000;
+  Recorder recorder({});
+  FakeDevice device(0, &recorder);
+  for (int step = 0; step < 2; ++step) {
+    at_step(device, step);
+    for (int op = 0; op < kOps; ++op) submit(device, "op " + std::to_string(op));
+  }
+  const Trace trace = recorder.take({});
+  ASSERT_EQ(trace.ops.size(), std::size_t{2 * kOps});
+  for (int op = 0; op < 2 * kOps; ++op) {
+    const TraceOp& recorded = trace.ops[static_cast<std::size_t>(op)];
+    EXPECT_EQ(recorded.name, "op " + std::to_string(op % kOps));
+    EXPECT_EQ(recorded.step, op / kOps);
+  }
+}
+
+TEST(Recorder, CollectivesDifferInTheirSequenceNumbers) {
+  Recorder recorder({});
+  FakeDevice device(0, &recorder);
+  const std::vector<int> world_ranks = {0, 3};
+  CollectiveInfo collective;
+  collective.request.ranks = 2;
+  collective.world_ranks = world_ranks;
+  OpInfo info = op_named("all-reduce", OpKind::kCollective);
+  info.collective = &collective;
+  for (int step = 0; step < 3; ++step) {
+    at_step(device, step);
+    collective.sequence = 2 * step + 1;
+    device.compute().submit(info, [](LaunchContext&) {});
+  }
+  collective.request.counts = {1, 2};
+  device.compute().submit(info, [](LaunchContext&) {});
+  const Trace trace = recorder.take({});
+  ASSERT_EQ(trace.ops.size(), 4U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(trace.ops[i].collective->sequence, 2 * static_cast<std::int64_t>(i) + 1);
+    EXPECT_TRUE(trace.ops[i].collective->request.counts.empty());
+  }
+  EXPECT_EQ(trace.ops[3].collective->request.counts, (std::vector<std::size_t>{1, 2}));
+}
+
 TEST(Recorder, KeepsStepsOfItsWindowAndTheSetup) {
   TraceOptions options;
   options.first_step = 1;
@@ -382,6 +458,21 @@ TEST(Recorder, GivesTheSameTraceWhateverTheTiming) {
   const Trace expected = record_on_threads(0);
   EXPECT_EQ(trace_from_json(trace_to_json(expected), "t.json"), expected);
   for (std::uint32_t seed = 1; seed < 10; ++seed) EXPECT_EQ(record_on_threads(seed), expected);
+}
+
+TEST(Recorder, MakesRoomForRanksThatAppearAtOnce) {
+  constexpr int kRanks = 24;
+  Recorder recorder({});
+  test::run_ranks(kRanks, [&](int rank) {
+    FakeDevice device(kRanks - 1 - rank, &recorder);  // the highest first
+    for (int step = 0; step < 50; ++step) {
+      at_step(device, step % 3);
+      submit(device, "op of " + std::to_string(device.rank()));
+    }
+  });
+  const Trace trace = recorder.take({});
+  ASSERT_EQ(trace.ops.size(), std::size_t{kRanks * 50});
+  for (const TraceOp& op : trace.ops) EXPECT_EQ(op.name, "op of " + std::to_string(op.rank));
 }
 
 }  // namespace
