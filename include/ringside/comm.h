@@ -48,10 +48,12 @@ std::string to_string(const CollectiveCall& call);
 /// Inside a GroupScope the operation is enqueued when the group ends; use the handle after that.
 class Work {
  public:
+  /// Of an operation in a group.
   struct State {
     std::shared_ptr<Event> event;  ///< null until enqueued
   };
   Work() = default;
+  explicit Work(std::shared_ptr<Event> event) : event_(std::move(event)) {}
   explicit Work(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
   /// Later work on `stream` waits for the operation; the host does not (torch's Work.wait() on
@@ -60,9 +62,13 @@ class Work {
   /// Blocks the host until done; throws the operation's error.
   void synchronize() const;
   bool done() const;
-  std::shared_ptr<Event> event() const { return state_ ? state_->event : nullptr; }
+  /// Null of an operation that is not enqueued yet, and of a default-constructed handle.
+  const std::shared_ptr<Event>& event() const { return state_ ? state_->event : event_; }
 
  private:
+  const std::shared_ptr<Event>& enqueued_event() const;
+
+  std::shared_ptr<Event> event_;
   std::shared_ptr<State> state_;
 };
 

@@ -1,6 +1,7 @@
 #include "sim/comm/fused.h"
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstring>
 #include <vector>
@@ -15,6 +16,8 @@ namespace {
 constexpr std::size_t kBlockBytes = 8192;
 // What is copied stays in the second-level cache until the last destination has it.
 constexpr std::size_t kCopyBlockBytes = 128 * 1024;
+// Lists of so many ranks need no allocation.
+constexpr std::size_t kFewRanks = 16;
 
 class Evaluation {
  public:
@@ -41,13 +44,12 @@ class Evaluation {
   void run_chain(const FusedPlan::Segment& segment, Range range) {
     block_ = range;
     const FusedPlan::Target& target = segment.targets.front();
-    std::vector<const std::byte*> sources;
-    std::vector<std::byte*> destinations;
-    sources.reserve(target.chain.size());
-    destinations.reserve(target.destinations.size());
+    boost::container::small_vector<const std::byte*, kFewRanks> sources;
+    boost::container::small_vector<std::byte*, kFewRanks> destinations;
     for (const int rank : target.chain) sources.push_back(source(rank));
     for (const int rank : target.destinations) destinations.push_back(destination(rank));
-    combine_chain(dtype_, op_, plan_.frame.request.ranks, target.sum_first, sources, destinations,
+    combine_chain(dtype_, op_, plan_.frame.request.ranks, target.sum_first,
+                  {sources.data(), sources.size()}, {destinations.data(), destinations.size()},
                   range.size());
   }
 
@@ -60,8 +62,7 @@ class Evaluation {
     block_ = block;
     const FusedPlan::Target& target = segment.targets.front();
     const std::byte* from = source(target.chain.front());
-    const bool past_caches =
-        plan_.frame.elements * element_ * buffers_.size() >= kBytesBeyondCaches;
+    const bool past_caches = bytes_touched(buffers_, element_) >= kBytesBeyondCaches;
     for (const int rank : target.destinations) {
       std::byte* into = destination(rank);
       if (into == from) continue;
@@ -172,6 +173,14 @@ class Evaluation {
 };
 
 }  // namespace
+
+std::size_t bytes_touched(std::span<const RankBuffers> buffers, std::size_t element_size) {
+  std::size_t elements = 0;
+  for (const RankBuffers& rank : buffers) {
+    elements += std::max(rank.input.size(), rank.output.size());
+  }
+  return elements * element_size;
+}
 
 void run_fused(const FusedPlan& plan, ReduceOp op, std::span<const RankBuffers> buffers,
                Range part) {

@@ -6,25 +6,36 @@
 
 namespace ringside::sim {
 
-void JointCall::add(std::shared_ptr<SimGroup> group, std::shared_ptr<Meeting> meeting, int side) {
-  parts_.push_back({std::move(group), std::move(meeting), side});
+void Meeting::reset(std::int64_t sequence) {
+  CallSlot::reset(sequence);
+  for (Side& side : sides) side = {};
+  arrivals = 0;
+  untold = 0;
+  closed = false;
+  running = nullptr;
+  error = nullptr;
+}
+
+void JointCall::add(std::shared_ptr<SimGroup> group, Meeting& meeting, int side) {
+  parts_.push_back({std::move(group), &meeting, side});
   ++open_;
 }
 
-void JointCall::reached(const Gate& gate) {
-  std::vector<Part> parts;
+void JointCall::reached(Gate gate) {
+  const std::exception_ptr poison = gate.poison();
   {
     const std::lock_guard lock(mutex_);
-    gate_ = gate;
-    parts = std::exchange(parts_, {});  // meetings hold this object: no cycle may stay
+    gate_ = std::move(gate);
   }
-  const std::exception_ptr poison = gate.poison();
-  for (const Part& part : parts) part.group->arrive(part.meeting, part.side, poison);
+  // The last part that is over opens the gate, and the engine may then let go of this object.
+  const Parts parts = std::exchange(parts_, {});
+  for (const Part& part : parts) part.group->arrive(*part.meeting, part.side, poison);
 }
 
-void JointCall::forget() {
-  const std::lock_guard lock(mutex_);
-  parts_.clear();
+void JointCall::dropped() {
+  for (const Part& part : std::exchange(parts_, {})) {
+    part.group->let_go(*part.meeting, part.side);
+  }
 }
 
 void JointCall::finish_one(std::exception_ptr error) {
@@ -33,20 +44,21 @@ void JointCall::finish_one(std::exception_ptr error) {
     const std::lock_guard lock(mutex_);
     if (error && !error_) error_ = std::move(error);
     if (--open_ > 0) return;
-    gate = gate_;
+    gate = std::move(gate_);
   }
   gate.complete(error_);
 }
 
-void Notices::add(const Meeting::Side& side, const std::exception_ptr& error) {
-  notices_.push_back({side.joint, side.latch, error});
+void Notices::add(Meeting::Side& side, const std::exception_ptr& error) {
+  notices_.push_back({std::move(side.joint), std::move(side.split), error});
 }
 
 void Notices::deliver() {
-  for (Notice& notice : std::exchange(notices_, {})) {
-    if (notice.joint) notice.joint->finish_one(notice.error);
-    if (notice.latch) notice.latch->complete(notice.error);
+  for (Notice& notice : notices_) {
+    if (notice.joint) notice.joint->finish_one(std::move(notice.error));
+    if (notice.split) notice.split->latch->complete(std::move(notice.error));
   }
+  notices_.clear();
 }
 
 std::string text_of(const std::exception_ptr& error) {

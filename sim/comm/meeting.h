@@ -3,9 +3,11 @@
 // that all is over.
 //
 // A side calls (on its host thread), then arrives (when its stream has reached the gate). Data
-// moves when every side has arrived. Threads: the SimGroup that owns it locks.
+// moves when every side has arrived. When all who have called have been told of the end, the books
+// are used again for another call. Threads: the SimGroup that owns it locks.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -15,6 +17,7 @@
 
 #include "comm/call_slot.h"
 #include "ringside/comm.h"
+#include "sim/comm/data_move.h"
 #include "sim/device/engine.h"
 
 namespace ringside::sim {
@@ -22,11 +25,23 @@ namespace ringside::sim {
 class JointCall;
 class SimGroup;
 
+/// The new communicator and rank that a split gives to each rank; null without one.
+struct SplitPlace {
+  std::shared_ptr<SimGroup> group;
+  int rank = 0;
+};
+
+/// What a rank waits for that splits, and gets.
+struct SplitAnswer {
+  std::shared_ptr<Latch> latch;
+  SplitPlace place;  ///< once the latch is complete
+};
+
 struct Meeting : CallSlot {
   struct Side {
     CollectiveCall call;
-    std::shared_ptr<JointCall> joint;  ///< whom to tell; null for a split
-    std::shared_ptr<Latch> latch;      ///< of a split: whom to tell
+    std::shared_ptr<JointCall> joint;    ///< whom to tell; null for a split
+    std::shared_ptr<SplitAnswer> split;  ///< whom to tell of a split
     int color = 0;
     int key = 0;
     bool arrived = false;
@@ -35,40 +50,40 @@ struct Meeting : CallSlot {
 
   Meeting(std::int64_t sequence, int count)
       : CallSlot(sequence, count), sides(static_cast<std::size_t>(count)) {}
+  /// As new.
+  void reset(std::int64_t sequence);
 
   std::vector<Side> sides;  ///< by rank; of a message: source, destination
   int arrivals = 0;
-  bool running = false;      ///< all have arrived: it will end by itself
-  std::exception_ptr error;  ///< if set, whoever arrives gets it
-
-  /// What a split leads to: the new communicator and rank of each rank; null without one.
-  struct Place {
-    std::shared_ptr<SimGroup> group;
-    int rank = 0;
-  };
-  std::vector<Place> places;
+  int untold = 0;                     ///< sides that have called and have yet to hear of the end
+  bool closed = false;                ///< no side will call any more
+  std::shared_ptr<SimGroup> running;  ///< the owner, from when all have arrived: it ends by itself
+  std::exception_ptr error;           ///< if set, whoever arrives gets it
+  DataMove move;
 };
 
 /// The calls of one stream that form one joint operation (GroupScope; a single call is a group of
 /// one): one gate, which opens when all of them are over.
-class JointCall : public std::enable_shared_from_this<JointCall> {
+class JointCall : public GateKeeper {
  public:
-  void add(std::shared_ptr<SimGroup> group, std::shared_ptr<Meeting> meeting, int side);
-  /// The stream has come to the gate: arrives in all its meetings.
-  void reached(const Gate& gate);
-  /// The stream will never come: lets go of the meetings, which hold this object.
-  void forget();
+  void add(std::shared_ptr<SimGroup> group, Meeting& meeting, int side);
+  /// Arrives in all its meetings.
+  void reached(Gate gate) override;
+  /// Lets go of them.
+  void dropped() override;
   /// One of its calls is over.
   void finish_one(std::exception_ptr error);
 
  private:
   struct Part {
     std::shared_ptr<SimGroup> group;
-    std::shared_ptr<Meeting> meeting;
+    Meeting* meeting;
     int side;
   };
-  std::mutex mutex_;
-  std::vector<Part> parts_;
+  using Parts = boost::container::small_vector<Part, 1>;
+
+  Parts parts_;
+  std::mutex mutex_;  // guards what follows
   std::size_t open_ = 0;
   Gate gate_;
   std::exception_ptr error_;  // the first
@@ -77,18 +92,17 @@ class JointCall : public std::enable_shared_from_this<JointCall> {
 /// Collected under a lock, told without one.
 class Notices {
  public:
-  /// Room for that many; more may be added.
-  void reserve(std::size_t count) { notices_.reserve(count); }
-  void add(const Meeting::Side& side, const std::exception_ptr& error);
+  /// Takes from `side` whom to tell.
+  void add(Meeting::Side& side, const std::exception_ptr& error);
   void deliver();
 
  private:
   struct Notice {
     std::shared_ptr<JointCall> joint;
-    std::shared_ptr<Latch> latch;
+    std::shared_ptr<SplitAnswer> split;
     std::exception_ptr error;
   };
-  std::vector<Notice> notices_;
+  boost::container::small_vector<Notice, 8> notices_;
 };
 
 /// The text of an exception.

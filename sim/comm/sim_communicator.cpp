@@ -11,27 +11,35 @@ namespace ringside::sim {
 
 // The calls of one stream become one gate: it opens when all of them are over.
 void SimCommunicator::enqueue_joint(Stream& stream, std::span<PendingCall> calls) {
-  const auto joint = std::make_shared<JointCall>();
+  const auto& first = static_cast<SimCommunicator&>(*calls.front().communicator);
+  const auto joint = make_recycled<JointCall>(first.joint_calls_);
   std::list<Announcement> announcements;
-  Engine* engine = nullptr;
-  for (PendingCall& pending : calls) {
-    const auto& communicator = static_cast<SimCommunicator&>(*pending.communicator);
-    SimGroup& group = *communicator.group_;
-    engine = &group.context().engine;
-    const CallSignature signature = signature_of(pending.call, communicator.rank_,
-                                                 communicator.size(), communicator.defaults());
-    const SimGroup::Entry entry = group.enter(communicator.rank_, pending.call, signature, joint);
-    joint->add(communicator.group_, entry.meeting, entry.side);
-    if (stream.device().listener() == nullptr) continue;
-    announcements.emplace_back(stream, pending.call, signature, group.name(), communicator.rank_,
-                               entry.meeting->sequence());
+  try {
+    for (PendingCall& pending : calls) enter(stream, pending, joint, announcements);
+    first.group_->context().engine.enqueue_gate(stream, joint);
+  } catch (...) {
+    joint->dropped();
+    throw;
   }
-  // The engine drops what it does not run any more when the world ends.
-  const std::shared_ptr<JointCall> visit(joint.get(), [joint](JointCall*) { joint->forget(); });
-  engine->enqueue_gate(stream, [visit](const Gate& gate) { visit->reached(gate); });
   for (Announcement& announcement : announcements) announcement.enqueued();
   const std::shared_ptr<Event> event = stream.record();
-  for (PendingCall& pending : calls) pending.work->event = event;
+  for (PendingCall& pending : calls) pending.event = event;
+}
+
+void SimCommunicator::enter(Stream& stream, PendingCall& pending,
+                            const std::shared_ptr<JointCall>& joint,
+                            std::list<Announcement>& announcements) {
+  const auto& communicator = static_cast<SimCommunicator&>(*pending.communicator);
+  SimGroup& group = *communicator.group_;
+  const bool announced = stream.device().listener() != nullptr;
+  const CallSignature signature =
+      signature_of(pending.call, communicator.rank_, communicator.size(), communicator.defaults());
+  CollectiveCall call = announced ? pending.call : std::move(pending.call);
+  const SimGroup::Entry entry = group.enter(communicator.rank_, std::move(call), signature, joint);
+  joint->add(communicator.group_, entry.meeting, entry.side);
+  if (!announced) return;
+  announcements.emplace_back(stream, pending.call, signature, group.name(), communicator.rank_,
+                             entry.sequence);
 }
 
 SimCommunicator::SimCommunicator(std::shared_ptr<SimGroup> group, int rank, Device& device,
@@ -47,11 +55,12 @@ std::unique_ptr<Communicator> SimCommunicator::split(int color, int key) {
 }
 
 std::function<std::unique_ptr<Communicator>()> SimCommunicator::begin_split(int color, int key) {
-  const std::shared_ptr<Latch> latch = group_->context().engine.make_latch();
-  const std::shared_ptr<Meeting> meeting = group_->enter_split(rank_, color, key, latch);
-  return [this, latch, meeting]() -> std::unique_ptr<Communicator> {
-    latch->synchronize();
-    const Meeting::Place& place = meeting->places[static_cast<std::size_t>(rank_)];
+  const auto answer = std::make_shared<SplitAnswer>();
+  answer->latch = group_->context().engine.make_latch();
+  group_->enter_split(rank_, color, key, answer);
+  return [this, answer]() -> std::unique_ptr<Communicator> {
+    answer->latch->synchronize();
+    const SplitPlace& place = answer->place;
     if (!place.group) return nullptr;
     auto communicator = std::make_unique<SimCommunicator>(place.group, place.rank, device_, queue_);
     communicator->set_defaults(defaults());

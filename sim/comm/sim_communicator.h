@@ -2,11 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <list>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "comm/announcement.h"
 #include "comm/grouping_communicator.h"
+#include "core/recycled_memory.h"
 #include "sim/comm/sim_group.h"
 
 namespace ringside::sim {
@@ -31,11 +34,14 @@ class SimCommunicator : public GroupingCommunicator {
 
  private:
   static void enqueue_joint(Stream& stream, std::span<PendingCall> calls);
+  static void enter(Stream& stream, PendingCall& pending, const std::shared_ptr<JointCall>& joint,
+                    std::list<Announcement>& announcements);
 
   std::shared_ptr<SimGroup> group_;
   int rank_;
   Device& device_;
   std::shared_ptr<GroupQueue> queue_;
+  std::shared_ptr<RecycledMemory> joint_calls_ = std::make_shared<RecycledMemory>();
 };
 
 }  // namespace ringside::sim

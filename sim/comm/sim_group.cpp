@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "ringside/error.h"
 #include "sim/comm/group_directory.h"
-#include "sim/comm/run_collective.h"
 
 namespace ringside::sim {
 namespace {
@@ -42,52 +39,61 @@ SimGroup::Sequence& SimGroup::sequence_of(const CallSignature& signature) {
   return messages_.try_emplace({signature.request.root, signature.request.peer}, 2).first->second;
 }
 
+Meeting* SimGroup::open_meeting(std::int64_t sequence, int sides) {
+  Books& books = sides == size() ? collective_books_ : message_books_;
+  if (books.spare.empty()) {
+    books.spare.reserve(books.all.size() + 1);  // putting back never allocates
+    return books.all.emplace_back(std::make_unique<Meeting>(sequence, sides)).get();
+  }
+  Meeting* meeting = books.spare.back();
+  books.spare.pop_back();
+  meeting->reset(sequence);
+  return meeting;
+}
+
 SimGroup::Entry SimGroup::enter(int rank, CollectiveCall call, const CallSignature& signature,
                                 std::shared_ptr<JointCall> joint) {
-  Entry entry{nullptr, rank};
+  int side = rank;
   int sides = size();
   if (is_message(signature)) {
-    entry.side = call.operation == Operation::kSend ? kSource : kDestination;
+    side = call.operation == Operation::kSend ? kSource : kDestination;
     sides = 2;
   }
   Notices notices;
-  {
-    const std::lock_guard lock(mutex_);
-    entry.meeting = sequence_of(signature).next(entry.side, [&](std::int64_t sequence) {
-      return std::make_shared<Meeting>(sequence, sides);
-    });
-    Meeting::Side& side = entry.meeting->sides[static_cast<std::size_t>(entry.side)];
-    side.call = std::move(call);
-    side.joint = std::move(joint);
-    this->call(*entry.meeting, entry.side, signature, notices);
-  }
+  std::unique_lock lock(mutex_);
+  Meeting& meeting = *sequence_of(signature).next(
+      side, [&](std::int64_t sequence) { return open_meeting(sequence, sides); });
+  const std::int64_t sequence = meeting.sequence();
+  Meeting::Side& books = meeting.sides[static_cast<std::size_t>(side)];
+  books.call = std::move(call);
+  books.joint = std::move(joint);
+  this->call(meeting, side, signature, notices);
+  lock.unlock();
   notices.deliver();
-  return entry;
+  return {meeting, sequence, side};
 }
 
-std::shared_ptr<Meeting> SimGroup::enter_split(int rank, int color, int key,
-                                               std::shared_ptr<Latch> latch) {
+void SimGroup::enter_split(int rank, int color, int key, std::shared_ptr<SplitAnswer> answer) {
   const CallSignature signature = split_signature(size());
-  std::shared_ptr<Meeting> meeting;
   Notices notices;
   {
     const std::lock_guard lock(mutex_);
-    meeting = collectives_.next(
-        rank, [&](std::int64_t sequence) { return std::make_shared<Meeting>(sequence, size()); });
-    Meeting::Side& side = meeting->sides[static_cast<std::size_t>(rank)];
-    side.latch = std::move(latch);
+    Meeting& meeting = *collectives_.next(
+        rank, [&](std::int64_t sequence) { return open_meeting(sequence, size()); });
+    Meeting::Side& side = meeting.sides[static_cast<std::size_t>(rank)];
+    side.split = std::move(answer);
     side.color = color;
     side.key = key;
     side.arrived = true;  // a split waits on no stream
-    ++meeting->arrivals;
-    call(*meeting, rank, signature, notices);
+    ++meeting.arrivals;
+    call(meeting, rank, signature, notices);
   }
   notices.deliver();
-  return meeting;
 }
 
 // The last side's call decides: they differ, or (split, nothing to move) it is done already.
 void SimGroup::call(Meeting& meeting, int side, const CallSignature& signature, Notices& notices) {
+  ++meeting.untold;
   if (!meeting.call(side, signature)) return;
   const std::optional<Error> mismatch =
       is_message(signature)
@@ -100,11 +106,11 @@ void SimGroup::call(Meeting& meeting, int side, const CallSignature& signature, 
   }
   if (moves_nothing(signature)) close(meeting);
   if (signature.split) {
-    make_places(meeting);
+    give_places(meeting);
     const auto now = CallSlot::Clock::now();
-    for (std::size_t rank = 0; rank < meeting.sides.size(); ++rank) {
-      remember(meeting, static_cast<int>(rank), now);
-      notices.add(meeting.sides[rank], nullptr);
+    for (int rank = 0; rank < size(); ++rank) {
+      remember(meeting, rank, now);
+      tell(meeting, rank, nullptr, notices);
     }
     close(meeting);
   }
@@ -113,8 +119,8 @@ void SimGroup::call(Meeting& meeting, int side, const CallSignature& signature, 
 // Whoever waits is told now, whoever comes later when it arrives.
 void SimGroup::fail(Meeting& meeting, const std::exception_ptr& error, Notices& notices) {
   meeting.error = error;
-  for (Meeting::Side& side : meeting.sides) {
-    if (side.arrived) notices.add(side, error);
+  for (std::size_t side = 0; side < meeting.sides.size(); ++side) {
+    if (meeting.sides[side].arrived) tell(meeting, static_cast<int>(side), error, notices);
   }
   close(meeting);
 }
@@ -123,8 +129,32 @@ void SimGroup::close(Meeting& meeting) {
   for (std::size_t side = 0; side < meeting.sides.size(); ++side) {
     if (!meeting.called(static_cast<int>(side))) continue;
     sequence_of(meeting.signature(static_cast<int>(side))).close(meeting.sequence());
-    return;
+    break;
   }
+  meeting.closed = true;
+  put_back_if_over(meeting);
+}
+
+void SimGroup::tell(Meeting& meeting, int side, const std::exception_ptr& error, Notices& notices) {
+  notices.add(meeting.sides[static_cast<std::size_t>(side)], error);
+  --meeting.untold;
+}
+
+// Nobody refers to it any more; what it held is let go of now.
+void SimGroup::put_back_if_over(Meeting& meeting) {
+  if (!meeting.closed || meeting.untold > 0) return;
+  meeting.reset(0);
+  Books& books =
+      meeting.sides.size() == name_.world_ranks.size() ? collective_books_ : message_books_;
+  books.spare.push_back(&meeting);
+}
+
+void SimGroup::let_go(Meeting& meeting, int side) {
+  std::shared_ptr<JointCall> joint;  // the last holder may be this one
+  const std::lock_guard lock(mutex_);
+  joint = std::move(meeting.sides[static_cast<std::size_t>(side)].joint);
+  --meeting.untold;
+  put_back_if_over(meeting);
 }
 
 int SimGroup::rank_of(const Meeting& meeting, int side) const {
@@ -138,42 +168,42 @@ void SimGroup::remember(Meeting& meeting, int side, CallSlot::Clock::time_point 
       Completed{meeting.signature(side), meeting.sequence(), when};
 }
 
-void SimGroup::make_places(Meeting& meeting) {
+void SimGroup::give_places(Meeting& meeting) {
   std::vector<int> colors;
   std::vector<int> keys;
   for (const Meeting::Side& side : meeting.sides) {
     colors.push_back(side.color);
     keys.push_back(side.key);
   }
-  meeting.places.resize(meeting.sides.size());
   for (const SplitGroup& group : split_groups(colors, keys)) {
     const auto made =
         std::make_shared<SimGroup>(context_, child_of(name_, ++children_, group.members));
     context_.directory.add(made);
     for (std::size_t rank = 0; rank < group.members.size(); ++rank) {
-      meeting.places[static_cast<std::size_t>(group.members[rank])] = {made,
-                                                                       static_cast<int>(rank)};
+      meeting.sides[static_cast<std::size_t>(group.members[rank])].split->place = {
+          made, static_cast<int>(rank)};
     }
   }
 }
 
-void SimGroup::arrive(const std::shared_ptr<Meeting>& meeting, int side_index,
-                      std::exception_ptr poison) {
+void SimGroup::arrive(Meeting& meeting, int side_index, std::exception_ptr poison) {
   Notices notices;
   bool ready = false;
   {
     const std::lock_guard lock(mutex_);
-    Meeting::Side& side = meeting->sides[static_cast<std::size_t>(side_index)];
-    if (meeting->error) {
-      notices.add(side, meeting->error);
-    } else if (moves_nothing(meeting->signature(side_index))) {
-      remember(*meeting, side_index, CallSlot::Clock::now());
-      notices.add(side, poison);
+    Meeting::Side& side = meeting.sides[static_cast<std::size_t>(side_index)];
+    if (meeting.error) {
+      tell(meeting, side_index, meeting.error, notices);
+      put_back_if_over(meeting);
+    } else if (moves_nothing(meeting.signature(side_index))) {
+      remember(meeting, side_index, CallSlot::Clock::now());
+      tell(meeting, side_index, poison, notices);
+      put_back_if_over(meeting);
     } else {
       side.arrived = true;
       side.poison = std::move(poison);
-      ready = ++meeting->arrivals == static_cast<int>(meeting->sides.size());
-      meeting->running = ready;
+      ready = ++meeting.arrivals == static_cast<int>(meeting.sides.size());
+      if (ready) meeting.running = shared_from_this();
     }
   }
   notices.deliver();
@@ -181,56 +211,42 @@ void SimGroup::arrive(const std::shared_ptr<Meeting>& meeting, int side_index,
 }
 
 // All sides have arrived: nobody else touches the meeting until finish().
-void SimGroup::run(const std::shared_ptr<Meeting>& meeting) {
-  for (std::size_t side = 0; side < meeting->sides.size(); ++side) {
-    if (!meeting->sides[side].poison) continue;
-    const CallSignature& signature = meeting->signature(static_cast<int>(side));
-    finish(*meeting,
-           std::make_exception_ptr(Error(ErrorKind::kRankFailed,
-                                         fmt::format("rank {} failed before {}: {}",
-                                                     rank_of(*meeting, static_cast<int>(side)),
-                                                     title(signature, meeting->sequence(), name_),
-                                                     text_of(meeting->sides[side].poison)))));
+void SimGroup::run(Meeting& meeting) {
+  for (std::size_t side = 0; side < meeting.sides.size(); ++side) {
+    if (!meeting.sides[side].poison) continue;
+    const CallSignature& signature = meeting.signature(static_cast<int>(side));
+    finish(meeting,
+           std::make_exception_ptr(Error(
+               ErrorKind::kRankFailed,
+               fmt::format("rank {} failed before {}: {}", rank_of(meeting, static_cast<int>(side)),
+                           title(signature, meeting.sequence(), name_),
+                           text_of(meeting.sides[side].poison)))));
     return;
   }
-  const auto done = [self = shared_from_this(), meeting](const std::exception_ptr& error) {
-    self->finish(*meeting, error);
-  };
-  try {
-    move_data(meeting, done);
-  } catch (...) {
-    done(std::current_exception());
+  if (meeting.signature(0).request.operation == Operation::kBarrier) {
+    finish(meeting, nullptr);
+    return;
   }
-}
-
-void SimGroup::move_data(const std::shared_ptr<Meeting>& meeting,
-                         const std::function<void(std::exception_ptr)>& done) {
-  const CallSignature& signature = meeting->signature(0);
-  if (is_message(signature)) {
-    context_.engine.post([meeting, done] {
-      const CollectiveCall& send = meeting->sides[kSource].call;
-      const CollectiveCall& recv = meeting->sides[kDestination].call;
-      std::memmove(recv.recv.raw(), send.send.raw(), send.count * size_of(send.dtype));
-      done({});
-    });
-  } else if (signature.request.operation == Operation::kBarrier) {
-    done({});
-  } else {
-    run_collective(context_.engine, context_.workers, context_.stepwise, plans_, *meeting, done);
+  try {
+    meeting.move.start(*this, meeting);
+  } catch (...) {
+    finish(meeting, std::current_exception());
   }
 }
 
 // A side whose stream had an error of its own keeps that one.
 void SimGroup::finish(Meeting& meeting, const std::exception_ptr& error) {
   Notices notices;
+  std::shared_ptr<SimGroup> self;  // the last holder may be this one
   {
     const auto now = CallSlot::Clock::now();
-    notices.reserve(meeting.sides.size());
     const std::lock_guard lock(mutex_);
-    for (std::size_t side = 0; side < meeting.sides.size(); ++side) {
-      if (!error) remember(meeting, static_cast<int>(side), now);
-      const std::exception_ptr& poison = meeting.sides[side].poison;
-      notices.add(meeting.sides[side], poison ? poison : error);
+    self = std::move(meeting.running);
+    for (std::size_t i = 0; i < meeting.sides.size(); ++i) {
+      const int side = static_cast<int>(i);
+      if (!error) remember(meeting, side, now);
+      const std::exception_ptr& poison = meeting.sides[i].poison;
+      tell(meeting, side, poison ? poison : error, notices);
     }
     close(meeting);
   }
@@ -242,7 +258,7 @@ void SimGroup::abandon(const std::exception_ptr& error, bool only_uncalled, Noti
     return !meeting.running && !(only_uncalled && meeting.complete());
   };
   const auto end_all = [&](Sequence& sequence) {
-    for (const auto& meeting : sequence.realign(forget)) fail(*meeting, error, notices);
+    for (Meeting* meeting : sequence.realign(forget)) fail(*meeting, error, notices);
   };
   end_all(collectives_);
   for (auto& [pair, sequence] : messages_) end_all(sequence);
@@ -286,9 +302,9 @@ std::optional<SimGroup::OpenCall> SimGroup::open_call(int rank) {
                         (arrived == result->arrived && since < result->since);
     if (better) result = OpenCall{since, arrived, describe(meeting, side)};
   };
-  for (const auto& [sequence, meeting] : collectives_.open()) consider(*meeting, rank);
+  for (const Meeting* meeting : collectives_.open()) consider(*meeting, rank);
   for (const auto& [pair, messages] : messages_) {
-    for (const auto& [sequence, meeting] : messages.open()) {
+    for (const Meeting* meeting : messages.open()) {
       consider(*meeting, kSource);
       consider(*meeting, kDestination);
     }

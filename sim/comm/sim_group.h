@@ -41,21 +41,28 @@ class SimGroup : public std::enable_shared_from_this<SimGroup> {
   SimGroup(SimContext& context, CommunicatorName name);
 
   SimContext& context() { return context_; }
+  PlanCache& plans() { return plans_; }
   const CommunicatorName& name() const { return name_; }
   int size() const { return static_cast<int>(name_.world_ranks.size()); }
 
   /// Rank's call, on its host thread, of which `joint` will be told. Its side is rank, or of a
-  /// message 0 for the source and 1 for the destination.
+  /// message 0 for the source and 1 for the destination. The meeting is there until the side has
+  /// been told, or has let go.
   struct Entry {
-    std::shared_ptr<Meeting> meeting;
+    Meeting& meeting;
+    std::int64_t sequence;
     int side;
   };
   Entry enter(int rank, CollectiveCall call, const CallSignature& signature,
               std::shared_ptr<JointCall> joint);
-  /// The same for a split; `latch` is completed when all ranks have called.
-  std::shared_ptr<Meeting> enter_split(int rank, int color, int key, std::shared_ptr<Latch> latch);
+  /// The same for a split; the answer's latch is completed when all ranks have called.
+  void enter_split(int rank, int color, int key, std::shared_ptr<SplitAnswer> answer);
   /// A stream has reached the gate of a call.
-  void arrive(const std::shared_ptr<Meeting>& meeting, int side, std::exception_ptr poison);
+  void arrive(Meeting& meeting, int side, std::exception_ptr poison);
+  /// A stream will never reach it.
+  void let_go(Meeting& meeting, int side);
+  /// The data of a meeting that is running has been moved, or could not be.
+  void finish(Meeting& meeting, const std::exception_ptr& error);
 
   /// What GroupDirectory says of a rank.
   struct OpenCall {
@@ -77,23 +84,28 @@ class SimGroup : public std::enable_shared_from_this<SimGroup> {
   BriefMutex& mutex() { return mutex_; }
 
  private:
-  using Sequence = SlotSequence<Meeting>;
+  using Sequence = SlotSequence<Meeting*>;
   struct Completed {
     CallSignature signature;
     std::int64_t sequence = 0;
     std::chrono::steady_clock::time_point when;
   };
+  /// Books that are kept for the next call, by the number of sides.
+  struct Books {
+    std::vector<std::unique_ptr<Meeting>> all;
+    std::vector<Meeting*> spare;
+  };
 
+  Meeting* open_meeting(std::int64_t sequence, int sides);
   Sequence& sequence_of(const CallSignature& signature);
   void call(Meeting& meeting, int side, const CallSignature& signature, Notices& notices);
   void fail(Meeting& meeting, const std::exception_ptr& error, Notices& notices);
   void close(Meeting& meeting);
+  void tell(Meeting& meeting, int side, const std::exception_ptr& error, Notices& notices);
+  void put_back_if_over(Meeting& meeting);
   void remember(Meeting& meeting, int side, CallSlot::Clock::time_point when);
-  void make_places(Meeting& meeting);
-  void run(const std::shared_ptr<Meeting>& meeting);
-  void move_data(const std::shared_ptr<Meeting>& meeting,
-                 const std::function<void(std::exception_ptr)>& done);
-  void finish(Meeting& meeting, const std::exception_ptr& error);
+  void give_places(Meeting& meeting);
+  void run(Meeting& meeting);
   int rank_of(const Meeting& meeting, int side) const;
   std::string describe(const Meeting& meeting, int side) const;
 
@@ -102,6 +114,8 @@ class SimGroup : public std::enable_shared_from_this<SimGroup> {
   PlanCache plans_;
 
   BriefMutex mutex_;  // guards what follows, and all meetings
+  Books collective_books_;
+  Books message_books_;
   Sequence collectives_;
   std::map<std::pair<int, int>, Sequence> messages_;  // by source and destination
   std::vector<std::optional<Completed>> completed_;   // by rank: the last

@@ -38,8 +38,8 @@ void SimStream::enqueue_task(LaunchTask task) {
 }
 
 std::shared_ptr<Event> SimStream::record() {
-  return std::make_shared<StreamEvent>(last_op(), this, state_.shared_from_this(),
-                                       state_.end_of(kind_));
+  return make_recycled<StreamEvent>(state_.events, last_op(), this, state_.shared_from_this(),
+                                    state_.end_of(kind_));
 }
 
 void SimStream::enqueue_wait(const std::shared_ptr<Event>& event) {

@@ -59,7 +59,7 @@ void Engine::set_call_directory(CallDirectory* directory) {
   impl_->scheduler.set_call_directory(directory);
 }
 
-void Engine::enqueue_gate(Stream& stream, std::function<void(Gate)> reached) {
+void Engine::enqueue_gate(Stream& stream, std::shared_ptr<GateKeeper> keeper) {
   auto* ours = dynamic_cast<SimStream*>(&stream);
   if (ours == nullptr || &ours->scheduler() != &impl_->scheduler) {
     throw Error(ErrorKind::kInvalidArgument,
@@ -67,11 +67,11 @@ void Engine::enqueue_gate(Stream& stream, std::function<void(Gate)> reached) {
                             to_string(stream.kind()), stream.device().name()),
                 "use one world for everything that works together");
   }
-  impl_->scheduler.enqueue(ours->queue(), std::move(reached));
+  impl_->scheduler.enqueue(ours->queue(), std::move(keeper));
 }
 
-void Engine::post(std::function<void()> task, std::size_t core) {
-  impl_->scheduler.post(std::move(task), core);
+void Engine::post(PoolTask& task, int part, std::size_t core) {
+  impl_->scheduler.post(task, part, core);
 }
 
 std::size_t Engine::own_core() { return impl_->scheduler.own_core(); }

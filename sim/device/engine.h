@@ -55,6 +55,25 @@ class Gate {
   std::uint64_t number_ = 0;
 };
 
+/// Whom a stream tells that it has come to a gate.
+class GateKeeper {
+ public:
+  virtual ~GateKeeper() = default;
+  /// All earlier work of the stream has run. Called at most once, on some thread; must not block.
+  /// The stream goes on when the gate is completed; what this throws completes it.
+  virtual void reached(Gate gate) = 0;
+  /// Instead of reached: the world is being closed, the gate is complete already.
+  virtual void dropped() {}
+};
+
+/// Work for the pool, in one or more parts, that its owner keeps alive until all have run.
+class PoolTask {
+ public:
+  virtual ~PoolTask() = default;
+  /// Called once for each part that was posted, on some thread; must not block.
+  virtual void run(int part) = 0;
+};
+
 /// An event that a communicator completes by hand (split, calls that carry no data).
 class Latch : public Event {
  public:
@@ -94,12 +113,11 @@ class Engine {
 
   void set_call_directory(CallDirectory* directory);
 
-  /// When all earlier work of `stream` (a stream of this engine) has run, `reached` is called once,
-  /// on some thread, with the gate; it must not block. The stream goes on when the gate completes.
-  void enqueue_gate(Stream& stream, std::function<void(Gate)> reached);
-  /// Runs `task` on the pool, on core `core` (counted round) unless another one is idle: tasks that
-  /// work on the same memory should name the same. Counts as runnable; must not block.
-  void post(std::function<void()> task, std::size_t core = 0);
+  /// When all earlier work of `stream` (a stream of this engine) has run, its `keeper` is told.
+  void enqueue_gate(Stream& stream, std::shared_ptr<GateKeeper> keeper);
+  /// Runs part `part` of `task` on the pool, on core `core` (counted round) unless another one is
+  /// idle: tasks that work on the same memory should name the same. Counts as runnable.
+  void post(PoolTask& task, int part = 0, std::size_t core = 0);
   /// The core whose tasks the calling thread, of a rank or of the pool, looks for first.
   std::size_t own_core();
   std::shared_ptr<Latch> make_latch();

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <thread>
 
+#include "core/pause.h"
 #include "sim/device/scheduler.h"
 
 namespace ringside::sim {
@@ -16,7 +17,10 @@ thread_local std::size_t Scheduler::worker_core_ = 0;
 
 bool Scheduler::Patience::again() {
   ++looks_;
-  if (looks_ <= busy_looks_) return true;
+  if (looks_ <= busy_looks_) {
+    pause_core();
+    return true;
+  }
   const auto now = std::chrono::steady_clock::now();
   if (looks_ == busy_looks_ + 1) yields_since_ = now;
   if (now - yields_since_ > kYielding) return false;

@@ -104,20 +104,20 @@ std::shared_ptr<DeviceState> Scheduler::add_device(int rank, std::string name, K
   return device;
 }
 
-void Scheduler::enqueue(StreamQueue& stream, std::variant<LaunchTask, Mark, ReachedCallback> body) {
+void Scheduler::enqueue(StreamQueue& stream, TaskBody body) {
   stream.tasks.push({stream.device->generation.load(std::memory_order_relaxed), std::move(body)});
   if (!stream.claimed.exchange(true)) make_ready(stream);
 }
 
-void Scheduler::post(std::function<void()> task, std::size_t core) {
-  push({nullptr, new std::function<void()>(std::move(task))}, core % cores_);
+void Scheduler::post(PoolTask& task, int part, std::size_t core) {
+  push({nullptr, &task, part}, core % cores_);
 }
 
 std::size_t Scheduler::home_of(const StreamQueue& stream) const {
   return static_cast<std::size_t>(stream.device->rank) % cores_;
 }
 
-void Scheduler::make_ready(StreamQueue& stream) { push({&stream, nullptr}, home_of(stream)); }
+void Scheduler::make_ready(StreamQueue& stream) { push({&stream}, home_of(stream)); }
 
 void Scheduler::push(Ready item, std::size_t core) {
   ready_[core]->push(item);
@@ -136,7 +136,7 @@ bool Scheduler::run_ready(std::size_t core, const Mark* until) {
     if (item->stream != nullptr) {
       run_stream(*item->stream, until);
     } else {
-      run_posted(std::unique_ptr<std::function<void()>>(item->posted));
+      run_posted(*item->posted, item->part);
     }
     return true;
   }
@@ -183,9 +183,9 @@ void Scheduler::run_launch(StreamQueue& stream) {
   finish_first(stream);
 }
 
-void Scheduler::run_posted(std::unique_ptr<std::function<void()>> posted) {
+void Scheduler::run_posted(PoolTask& posted, int part) {
   try {
-    (*posted)();
+    posted.run(part);
   } catch (...) {
     const Failure failure = to_failure(std::current_exception());
     for (const auto& device : devices_) device->fail(device->generation, failure);
@@ -212,14 +212,18 @@ void Scheduler::reach_gate(StreamQueue& stream) {
   DeviceState& device = *stream.device;
   Task& task = stream.tasks.front();
   // The gate opens during the call, if not before it returns: the stream is then another thread's.
-  const ReachedCallback reached = std::move(std::get<ReachedCallback>(task.body));
+  const auto keeper = std::move(std::get<std::shared_ptr<GateKeeper>>(task.body));
   delay(stream);
   const std::uint64_t number = stream.value.load(std::memory_order_relaxed);
   const Gate gate(device.shared_from_this(), stream, number);
   stream.open_gate.enter(number, device.failure_of(task.generation));
+  if (stopping_) {
+    gate.complete(to_exception(closed_world()));
+    keeper->dropped();
+    return;
+  }
   try {
-    if (stopping_) raise(closed_world());
-    reached(gate);
+    keeper->reached(gate);
   } catch (...) {
     gate.complete(std::current_exception());
   }

@@ -57,9 +57,9 @@ class Scheduler {
 
   // ---- devices, streams, gates, latches
   std::shared_ptr<DeviceState> add_device(int rank, std::string name, Kernels& kernels);
-  void enqueue(StreamQueue& stream, std::variant<LaunchTask, Mark, ReachedCallback> body);
+  void enqueue(StreamQueue& stream, TaskBody body);
   /// `core`: which one's cache holds the data, counted round.
-  void post(std::function<void()> task, std::size_t core);
+  void post(PoolTask& task, int part, std::size_t core);
   /// The core whose ready queue the calling thread looks into first.
   std::size_t own_core();
   /// The gate that the stream stands at, by the one who has left it.
@@ -83,10 +83,11 @@ class Scheduler {
 
  private:
   using Lock = std::unique_lock<std::mutex>;
-  /// A claimed stream, or, if null, a posted task (owned).
+  /// A claimed stream, or, if null, a part of a posted task.
   struct Ready {
     StreamQueue* stream = nullptr;
-    std::function<void()>* posted = nullptr;
+    PoolTask* posted = nullptr;
+    int part = 0;
   };
 
   // ---- scheduler.cpp
@@ -99,7 +100,7 @@ class Scheduler {
   bool run_ready(std::size_t core, const Mark* until);
   void run_stream(StreamQueue& stream, const Mark* until);
   void run_launch(StreamQueue& stream);
-  void run_posted(std::unique_ptr<std::function<void()>> posted);
+  void run_posted(PoolTask& posted, int part);
   void reach_gate(StreamQueue& stream);
   /// True if the stream may go on past the mark that is its first task; else it is not the caller's
   /// any more.

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/failure.h"
+#include "core/recycled_memory.h"
 #include "sim/device/engine.h"
 #include "sim/device/spsc_queue.h"
 
@@ -70,11 +71,13 @@ struct LaunchTask {
   std::string name;
   std::string label;
 };
-using ReachedCallback = std::function<void(Gate)>;
+
+/// A launch, an event to wait for, or a gate.
+using TaskBody = std::variant<LaunchTask, Mark, std::shared_ptr<GateKeeper>>;
 
 struct Task {
   std::int64_t generation;  ///< of the device when it was enqueued
-  std::variant<LaunchTask, Mark, ReachedCallback> body;
+  TaskBody body;
 };
 
 /// The gate that a stream stands at, if any.
@@ -122,6 +125,7 @@ struct DeviceState : std::enable_shared_from_this<DeviceState> {
   std::string name;
   Kernels* kernels = nullptr;
   std::array<StreamQueue, 3> streams;
+  std::shared_ptr<RecycledMemory> events = std::make_shared<RecycledMemory>();
 
   std::atomic<std::int64_t> generation{0};
   std::atomic<std::int64_t> failed_generation{-1};  ///< tasks up to this generation are skipped

@@ -8,8 +8,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <map>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -42,6 +43,12 @@ class CallSlot {
 
   CallSlot(std::int64_t sequence, int ranks)
       : sequence_(sequence), calls_(static_cast<std::size_t>(ranks)) {}
+  /// As new, for another collective.
+  void reset(std::int64_t sequence) {
+    sequence_ = sequence;
+    called_ = 0;
+    for (Call& call : calls_) call.signature.reset();
+  }
 
   std::int64_t sequence() const { return sequence_; }
   /// Rank's call. True when it was the last rank's.
@@ -71,48 +78,70 @@ class CallSlot {
   int called_ = 0;
 };
 
-/// The open slots of a communicator. `Slot` derives from CallSlot.
-template <typename Slot>
+/// The open slots of a communicator. `Pointer` points to something that derives from CallSlot.
+template <typename Pointer>
 class SlotSequence {
  public:
   explicit SlotSequence(int ranks) : last_(static_cast<std::size_t>(ranks), 0) {}
 
   /// The slot of rank's next call, made with `make(sequence)` by the first rank that needs it.
   template <typename Make>
-  std::shared_ptr<Slot> next(int rank, Make make) {
+  Pointer next(int rank, Make make) {
     const std::int64_t sequence = ++last_[static_cast<std::size_t>(rank)];
-    std::shared_ptr<Slot>& slot = open_[sequence];
-    if (!slot) slot = make(sequence);
-    return slot;
+    auto place = find(sequence);
+    if (place == open_.end() || (*place)->sequence() != sequence) {
+      place = open_.insert(place, make(sequence));
+    }
+    return *place;
   }
   /// The number of rank's last call; 0 before its first.
   std::int64_t last(int rank) const { return last_[static_cast<std::size_t>(rank)]; }
-  void close(std::int64_t sequence) { open_.erase(sequence); }
+  void close(std::int64_t sequence) {
+    const auto place = find(sequence);
+    if (place == open_.end() || (*place)->sequence() != sequence) return;
+    if (place != first_open()) {
+      open_.erase(place);
+      return;
+    }
+    *place = nullptr;  // what is closed in order leaves the others where they are
+    ++closed_;
+    if (2 * closed_ >= open_.size()) drop_closed();
+  }
   /// Ascending by sequence.
-  const std::map<std::int64_t, std::shared_ptr<Slot>>& open() const { return open_; }
+  std::span<const Pointer> open() const { return std::span(open_).subspan(closed_); }
 
   /// Forgets the open slots for which `forget(slot)` holds, and returns them; all ranks go on with
   /// the same number.
   template <typename Forget>
-  std::vector<std::shared_ptr<Slot>> realign(Forget forget) {
-    std::vector<std::shared_ptr<Slot>> forgotten;
-    for (auto entry = open_.begin(); entry != open_.end();) {
-      if (!forget(*entry->second)) {
-        ++entry;
-        continue;
-      }
-      forgotten.push_back(std::move(entry->second));
-      entry = open_.erase(entry);
-    }
-    std::int64_t latest = 0;
-    for (const std::int64_t last : last_) latest = std::max(latest, last);
-    last_.assign(last_.size(), latest);
+  std::vector<Pointer> realign(Forget forget) {
+    drop_closed();
+    const auto first_forgotten = std::stable_partition(
+        open_.begin(), open_.end(), [&](const Pointer& slot) { return !forget(*slot); });
+    std::vector<Pointer> forgotten(std::make_move_iterator(first_forgotten),
+                                   std::make_move_iterator(open_.end()));
+    open_.erase(first_forgotten, open_.end());
+    last_.assign(last_.size(), *std::max_element(last_.begin(), last_.end()));
     return forgotten;
   }
 
  private:
+  typename std::vector<Pointer>::iterator first_open() {
+    return open_.begin() + static_cast<std::ptrdiff_t>(closed_);
+  }
+  // The first that is not before `sequence`.
+  typename std::vector<Pointer>::iterator find(std::int64_t sequence) {
+    return std::lower_bound(
+        first_open(), open_.end(), sequence,
+        [](const Pointer& slot, std::int64_t wanted) { return slot->sequence() < wanted; });
+  }
+  void drop_closed() {
+    open_.erase(open_.begin(), first_open());
+    closed_ = 0;
+  }
+
   std::vector<std::int64_t> last_;  // by rank: the number of its last call
-  std::map<std::int64_t, std::shared_ptr<Slot>> open_;
+  std::vector<Pointer> open_;       // ascending by sequence, behind ...
+  std::size_t closed_ = 0;          // ... so many that are null
 };
 
 }  // namespace ringside

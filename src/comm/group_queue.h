@@ -15,7 +15,8 @@ struct PendingCall {
   Communicator* communicator = nullptr;
   CollectiveCall call;
   Stream* stream = nullptr;
-  std::shared_ptr<Work::State> work;  ///< gets its event when the call is enqueued
+  std::shared_ptr<Work::State> work;  ///< of a call in a group: what its handle looks into
+  std::shared_ptr<Event> event;       ///< once it is enqueued
 };
 
 class GroupQueue {

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <thread>
 
+#include "core/pause.h"
+
 namespace ringside {
 
 class BriefMutex {
@@ -16,6 +18,7 @@ class BriefMutex {
   void lock() {
     for (int look = 0; look < kLooks; ++look) {
       if (mutex_.try_lock()) return;
+      pause_core();
     }
     // By time, not by number: where other programs run, one yield may last for milliseconds.
     const auto until = std::chrono::steady_clock::now() + kYielding;

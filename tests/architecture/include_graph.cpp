@@ -91,7 +91,8 @@ const std::vector<LibraryRule> kLibraryRules = {
     {"graphviz/", {"views"}, false},
     {"cblas.h", {"tensor"}, false},
     {"zlib.h", {"data"}, false},
-    {"boost/", {"cli"}, false},
+    {"boost/container/", {"sim/comm"}, true},
+    {"boost/program_options", {"cli"}, false},
     {"toml++/", {"scenario", "machine"}, false},
     {"nlohmann/json.hpp", {"cli", "trace", "parallel", "views", "machine"}, false},
 };

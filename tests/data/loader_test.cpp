@@ -167,8 +167,12 @@ TEST_F(LoaderTest, TracesWhatMoves) {
 TEST_F(LoaderTest, StagingLivesUntilTheCopyHasRun) {
   with_time_limit([&] {
     std::promise<sim::Gate> reached;
-    engine_.enqueue_gate(device_->stream(StreamKind::kCopy),
-                         [&](sim::Gate gate) { reached.set_value(std::move(gate)); });
+    struct Keeper : sim::GateKeeper {
+      explicit Keeper(std::promise<sim::Gate>& to_keep) : promise(to_keep) {}
+      void reached(sim::Gate gate) override { promise.set_value(std::move(gate)); }
+      std::promise<sim::Gate>& promise;
+    };
+    engine_.enqueue_gate(device_->stream(StreamKind::kCopy), std::make_shared<Keeper>(reached));
     Batch batch;
     {
       const Dataset dataset = counting(8);

@@ -39,7 +39,7 @@ void CudaCommunicator::enqueue(std::span<PendingCall> calls) {
     auto& stream = static_cast<CudaStream&>(*pending.stream);
     stream.keep_alive(std::make_shared<CollectiveCall>(pending.call));
     announcements[i]->enqueued();
-    pending.work->event = stream.record();
+    pending.event = stream.record();
   }
 }
 

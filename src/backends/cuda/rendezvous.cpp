@@ -78,7 +78,7 @@ bool Rendezvous::waits_in_vain(const Meeting& meeting) const {
 void Rendezvous::give_up_if_in_vain() {
   const auto& open = sequence_.open();
   const bool vain = std::any_of(open.begin(), open.end(),
-                                [&](const auto& entry) { return waits_in_vain(*entry.second); });
+                                [&](const auto& meeting) { return waits_in_vain(*meeting); });
   if (!vain) return;
   for (const auto& meeting : sequence_.realign([](const Meeting&) { return true; })) {
     meeting->failure = absence(*meeting);

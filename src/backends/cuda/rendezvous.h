@@ -75,7 +75,7 @@ class Rendezvous {
   std::function<void(const Meetings&)> enqueue_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  SlotSequence<Meeting> sequence_;
+  SlotSequence<std::shared_ptr<Meeting>> sequence_;
   std::vector<RankState> ranks_;
   bool running_ = false;
 };

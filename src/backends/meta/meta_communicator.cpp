@@ -20,7 +20,7 @@ void MetaCommunicator::carry_out(PendingCall& pending) {
   Announcement announcement(*pending.stream, pending.call, signature, group.name(),
                             communicator.rank_, sequence);
   announcement.enqueued();
-  pending.work->event = pending.stream->record();
+  pending.event = pending.stream->record();
 }
 
 void MetaCommunicator::enqueue(std::span<PendingCall> calls) {

@@ -46,7 +46,7 @@ class MetaGroup {
   std::vector<std::string> abandon();
 
  private:
-  using Sequence = SlotSequence<Split>;
+  using Sequence = SlotSequence<std::shared_ptr<Split>>;
 
   Sequence& sequence_of(const CallSignature& signature);
   std::shared_ptr<Split> enter(int side, int sides, const CallSignature& signature);

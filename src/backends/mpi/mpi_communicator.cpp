@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 
 #include "comm/announcement.h"
 #include "comm/call_slot.h"
@@ -58,25 +59,27 @@ MpiCommunicator::MpiCommunicator(Shared& shared, MPI_Comm comm, CommunicatorName
     : shared_(shared), channel_(std::make_shared<Channel>(shared.session, comm, std::move(name))) {}
 
 /// Calls that were enqueued together: they wait for one gate.
-struct MpiCommunicator::Joint {
+struct MpiCommunicator::Joint : sim::GateKeeper {
   std::vector<Numbered> calls;
   std::shared_ptr<void> hold;  // no deadlock is declared while other processes may still answer
   std::mutex mutex;
   std::condition_variable changed;
-  bool reached = false;
-  sim::Gate gate;
+  bool told = false;
+  std::optional<sim::Gate> gate;  // none if the world is being closed
 
-  void reach(sim::Gate at) {
+  void reached(sim::Gate at) override { tell(std::move(at)); }
+  void dropped() override { tell(std::nullopt); }
+  void tell(std::optional<sim::Gate> at) {
     {
       const std::lock_guard lock(mutex);
       gate = std::move(at);
-      reached = true;
+      told = true;
     }
     changed.notify_one();
   }
-  void wait_until_reached() {
+  void wait_until_told() {
     std::unique_lock lock(mutex);
-    changed.wait(lock, [this] { return reached; });
+    changed.wait(lock, [this] { return told; });
   }
 };
 
@@ -108,20 +111,22 @@ void MpiCommunicator::enqueue_joint(Stream& stream, std::span<PendingCall> calls
         numbered.sequence));
   }
   joint->hold = shared_.engine.hold();
-  shared_.engine.enqueue_gate(stream, [joint](sim::Gate gate) { joint->reach(std::move(gate)); });
+  shared_.engine.enqueue_gate(stream, joint);
   shared_.progress.post([joint] {
-    joint->wait_until_reached();
-    std::exception_ptr error;
-    try {
-      execute(joint->calls, joint->gate.poison() != nullptr);
-    } catch (...) {
-      error = std::current_exception();
+    joint->wait_until_told();
+    if (joint->gate) {
+      std::exception_ptr error;
+      try {
+        execute(joint->calls, joint->gate->poison() != nullptr);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      joint->gate->complete(error);
     }
-    joint->gate.complete(error);
     joint->hold.reset();
   });
   for (const auto& announcement : announcements) announcement->enqueued();
-  for (const PendingCall& pending : calls) pending.work->event = stream.record();
+  for (PendingCall& pending : calls) pending.event = stream.record();
 }
 
 // Sends and receives progress together, around the collectives: all are declared, then checked,

@@ -138,7 +138,7 @@ TEST(Deadlock, WithoutACommunicatorToAskIsFoundToo) {
     Machine machine(2);
     const Error error = run_error(machine, [&](int rank) {
       if (rank == 0) {
-        machine.engine->enqueue_gate(machine.communication(0), [](const Gate&) {});
+        machine.engine->enqueue_gate(machine.communication(0), keeper([](const Gate&) {}));
         machine.compute(0).wait(machine.communication(0).record());
         machine.compute(0).synchronize();
       } else {

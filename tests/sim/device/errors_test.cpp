@@ -152,20 +152,20 @@ TEST(AsynchronousErrors, ReachGatesAsPoison) {
     Machine machine(1);
     std::string poison;
     machine.compute(0).submit(named("broken"), broken());
-    machine.engine->enqueue_gate(machine.compute(0), [&](const Gate& gate) {
-      try {
-        std::rethrow_exception(gate.poison());
-      } catch (const Error& error) {
-        poison = error.what();
-      }
-      gate.complete();
-    });
+    machine.engine->enqueue_gate(machine.compute(0), keeper([&](const Gate& gate) {
+                                   try {
+                                     std::rethrow_exception(gate.poison());
+                                   } catch (const Error& error) {
+                                     poison = error.what();
+                                   }
+                                   gate.complete();
+                                 }));
     EXPECT_THROW(machine.compute(0).synchronize(), Error);
     EXPECT_TRUE(contains(poison, "'broken' failed"));
-    machine.engine->enqueue_gate(machine.compute(0), [&](const Gate& gate) {
-      poison = gate.poison() ? "still there" : "";
-      gate.complete();
-    });
+    machine.engine->enqueue_gate(machine.compute(0), keeper([&](const Gate& gate) {
+                                   poison = gate.poison() ? "still there" : "";
+                                   gate.complete();
+                                 }));
     machine.compute(0).synchronize();
     EXPECT_EQ(poison, "");
   });
@@ -175,17 +175,19 @@ TEST(AsynchronousErrors, GatesBringTheirOwn) {
   with_time_limit([] {
     Machine machine(1);
     int skipped = 0;
-    machine.engine->enqueue_gate(machine.communication(0), [](const Gate& gate) {
-      gate.complete(std::make_exception_ptr(Error(ErrorKind::kCommMismatch, "counts differ")));
-    });
+    machine.engine->enqueue_gate(
+        machine.communication(0), keeper([](const Gate& gate) {
+          gate.complete(std::make_exception_ptr(Error(ErrorKind::kCommMismatch, "counts differ")));
+        }));
     machine.communication(0).submit(named("skipped"), count(skipped));
     const Error error = error_of([&] { machine.device(0).synchronize(); });
     EXPECT_EQ(error.kind(), ErrorKind::kCommMismatch);
     EXPECT_STREQ(error.what(), "counts differ");
     EXPECT_EQ(skipped, 0);
     // A callback that throws has the same effect as completing with the error.
-    machine.engine->enqueue_gate(machine.communication(0),
-                                 [](const Gate&) { throw Error(ErrorKind::kIo, "callback"); });
+    machine.engine->enqueue_gate(machine.communication(0), keeper([](const Gate&) {
+                                   throw Error(ErrorKind::kIo, "callback");
+                                 }));
     EXPECT_STREQ(error_of([&] { machine.device(0).synchronize(); }).what(), "callback");
   });
 }
@@ -194,10 +196,11 @@ TEST(AsynchronousErrors, OfPostedTasksReachEveryDevice) {
   with_time_limit([] {
     Machine machine(2);
     const auto latch = machine.engine->make_latch();
-    machine.engine->post([&] {
+    Job job([&] {
       latch->complete();
       throw std::runtime_error("posted");
     });
+    machine.engine->post(job);
     latch->synchronize();
     for (int rank : machine.ranks) {
       // The task may still be on its way out.

@@ -43,6 +43,28 @@ struct Machine {
   std::vector<int> ranks;
 };
 
+/// Has `function` called when the stream comes to the gate.
+template <typename Function>
+std::shared_ptr<GateKeeper> keeper(Function function) {
+  struct Keeper : GateKeeper {
+    explicit Keeper(Function to_call) : call(std::move(to_call)) {}
+    void reached(Gate gate) override { call(std::move(gate)); }
+    Function call;
+  };
+  return std::make_shared<Keeper>(std::move(function));
+}
+
+/// Runs `function` on the pool; to be kept until it has run.
+template <typename Function>
+class Job : public PoolTask {
+ public:
+  explicit Job(Function function) : function_(std::move(function)) {}
+  void run(int /*part*/) override { function_(); }
+
+ private:
+  Function function_;
+};
+
 inline OpInfo named(std::string_view name, std::string_view label = {}) {
   OpInfo info;
   info.name = name;
@@ -81,17 +103,18 @@ class Barrier : public CallDirectory {
   Barrier& operator=(const Barrier&) = delete;
 
   void enter(int rank) {
-    machine_.engine->enqueue_gate(machine_.communication(rank), [this, rank](Gate gate) {
-      std::vector<Gate> complete;
-      {
-        const std::lock_guard lock(mutex_);
-        waiting_.emplace_back(rank, std::move(gate));
-        if (waiting_.size() < static_cast<std::size_t>(size_)) return;
-        for (auto& [other, open] : waiting_) complete.push_back(std::move(open));
-        waiting_.clear();
-      }
-      for (Gate& open : complete) open.complete();
-    });
+    machine_.engine->enqueue_gate(machine_.communication(rank), keeper([this, rank](Gate gate) {
+                                    std::vector<Gate> complete;
+                                    {
+                                      const std::lock_guard lock(mutex_);
+                                      waiting_.emplace_back(rank, std::move(gate));
+                                      if (waiting_.size() < static_cast<std::size_t>(size_)) return;
+                                      for (auto& [other, open] : waiting_)
+                                        complete.push_back(std::move(open));
+                                      waiting_.clear();
+                                    }
+                                    for (Gate& open : complete) open.complete();
+                                  }));
   }
 
   std::string describe(int rank) override {

@@ -34,9 +34,9 @@ class Program {
           if (pick(10) == 0) synchronize(s);
           break;
         case 4:
-          machine_.engine->enqueue_gate(stream(s), [this](const Gate& gate) {
-            machine_.engine->post([gate] { gate.complete(); });
-          });
+          machine_.engine->enqueue_gate(stream(s), keeper([this](const Gate& gate) {
+                                          machine_.engine->post(completion(gate));
+                                        }));
           break;
         default:
           launch(s);
@@ -47,6 +47,11 @@ class Program {
   }
 
  private:
+  struct Completion : PoolTask {
+    explicit Completion(Gate to_complete) : gate(std::move(to_complete)) {}
+    void run(int /*part*/) override { gate.complete(); }
+    Gate gate;
+  };
   struct MarkedEvent {
     std::shared_ptr<Event> event;
     int written = 0;  ///< by the last launch that the event covers
@@ -64,6 +69,11 @@ class Program {
       done_[s] = expected + 1;
     });
     ++enqueued_[s];
+  }
+
+  PoolTask& completion(const Gate& gate) {
+    const std::lock_guard lock(mutex_);
+    return completions_.emplace_back(gate);
   }
 
   void record(std::size_t s) {
@@ -89,6 +99,8 @@ class Program {
   std::array<int, kStreams> done_{};
   std::deque<MarkedEvent> marks_;
   std::atomic<int> violations_ = 0;
+  std::mutex mutex_;
+  std::deque<Completion> completions_;  // guarded by mutex_
   Machine machine_;
 };
 

@@ -164,10 +164,10 @@ TEST(Gates, HoldTheirStreamUntilTheyAreCompleted) {
     std::mutex mutex;
     std::optional<Gate> gate;
     int after = 0;
-    machine.engine->enqueue_gate(machine.compute(0), [&](Gate reached) {
-      const std::lock_guard lock(mutex);
-      gate = std::move(reached);
-    });
+    machine.engine->enqueue_gate(machine.compute(0), keeper([&](Gate reached) {
+                                   const std::lock_guard lock(mutex);
+                                   gate = std::move(reached);
+                                 }));
     machine.compute(0).enqueue([&](LaunchContext&) { after = 1; });
     const auto event = machine.compute(0).record();
     for (bool reached = false; !reached; std::this_thread::yield()) {
@@ -188,10 +188,10 @@ TEST(Gates, MayCompleteAtOnce) {
     Machine machine(1);
     std::atomic<int> reached = 0;
     for (int i = 0; i < 100; ++i) {
-      machine.engine->enqueue_gate(machine.compute(0), [&reached](const Gate& gate) {
-        ++reached;
-        gate.complete();
-      });
+      machine.engine->enqueue_gate(machine.compute(0), keeper([&reached](const Gate& gate) {
+                                     ++reached;
+                                     gate.complete();
+                                   }));
     }
     machine.compute(0).synchronize();
     EXPECT_EQ(reached, 100);
@@ -221,9 +221,10 @@ TEST(Gates, ComeAfterEarlierWorkOfTheirStream) {
 TEST(Gates, OnAStreamOfAnotherEngineAreRefused) {
   Machine one(1);
   Machine other(1);
-  EXPECT_EQ(
-      error_of([&] { one.engine->enqueue_gate(other.compute(0), [](const Gate&) {}); }).kind(),
-      ErrorKind::kInvalidArgument);
+  EXPECT_EQ(error_of([&] {
+              one.engine->enqueue_gate(other.compute(0), keeper([](const Gate&) {}));
+            }).kind(),
+            ErrorKind::kInvalidArgument);
 }
 
 TEST(Latches, AreCompletedByHandOnce) {
@@ -263,12 +264,11 @@ TEST(Post, RunsTasksOnThePool) {
     Machine machine(1);
     const auto latch = machine.engine->make_latch();
     std::atomic<int> ran = 0;
-    for (int i = 0; i < 10; ++i) {
-      // The task holds the latch: complete() may still be at it when the host goes on.
-      machine.engine->post([&ran, latch] {
-        if (++ran == 10) latch->complete();
-      });
-    }
+    // The task holds the latch: complete() may still be at it when the host goes on.
+    Job job([&ran, latch] {
+      if (++ran == 10) latch->complete();
+    });
+    for (int part = 0; part < 10; ++part) machine.engine->post(job, part);
     latch->synchronize();
     EXPECT_EQ(ran, 10);
   });
@@ -330,8 +330,8 @@ TEST(EngineEnd, RunsWhatIsQueuedAndFailsWhatIsOpen) {
         ++ran;
       });
       machine.compute(0).enqueue([&](LaunchContext&) { ++ran; });
-      machine.engine->enqueue_gate(machine.communication(1), [](const Gate&) {});
-      machine.engine->enqueue_gate(machine.communication(1), [](const Gate&) {});
+      machine.engine->enqueue_gate(machine.communication(1), keeper([](const Gate&) {}));
+      machine.engine->enqueue_gate(machine.communication(1), keeper([](const Gate&) {}));
       machine.compute(1).wait(machine.communication(1).record());
       machine.compute(1).wait(machine.engine->make_latch());
       machine.compute(1).enqueue([](LaunchContext&) {});
