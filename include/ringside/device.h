@@ -12,13 +12,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <memory_resource>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "ringside/dtype.h"
+#include "ringside/inline_function.h"
 
 namespace ringside {
 
@@ -59,7 +60,8 @@ struct MemoryAccount {
 /// Raw device memory; freed when its last holder (handle or launch) lets go. Made by devices only.
 class Storage {
  public:
-  Storage(void* data, std::size_t bytes, std::function<void(void*)> release)
+  using Release = InlineFunction<void(void*), 32>;
+  Storage(void* data, std::size_t bytes, Release release)
       : data_(data), bytes_(bytes), release_(std::move(release)) {}
   ~Storage() {
     if (release_) release_(data_);
@@ -74,7 +76,7 @@ class Storage {
  private:
   void* data_;
   std::size_t bytes_;
-  std::function<void(void*)> release_;
+  Release release_;
 };
 
 /// A contiguous array in device memory: what launches, kernels and communicators work on. Keeps the
@@ -212,10 +214,10 @@ struct LaunchContext {
 };
 
 /// The body of an op. It touches only device memory, through its context; its captures keep the
-/// arrays alive. An exception it throws becomes the stream's asynchronous error (CUDA semantics: it
-/// surfaces, once, at the next synchronisation; later launches on the device are skipped until
-/// then).
-using Launch = std::function<void(LaunchContext&)>;
+/// arrays alive, and five arrays with their options take no memory of their own. An exception it
+/// throws becomes the stream's asynchronous error (CUDA semantics: it surfaces, once, at the next
+/// synchronisation; later launches on the device are skipped until then).
+using Launch = InlineFunction<void(LaunchContext&), 512>;
 
 enum class StreamKind : std::uint8_t { kCompute, kCopy, kCommunication };
 /// "compute", "copy", "communication".
@@ -253,7 +255,7 @@ class Stream {
   /// The one door: tells the listener, then enqueues. Returns at once (with
   /// RINGSIDE_LAUNCH_BLOCKING=1: after the launch has run, throwing its error). Never throws
   /// otherwise on sim; CUDA throws Error(kDevice) for a failed launch.
-  OpId submit(const OpInfo& info, Launch launch);
+  OpId submit(const OpInfo& info, Launch&& launch);
 
   /// For communicators, which enqueue their ops themselves: tells the listener before ...
   OpId announce(const OpInfo& info);
@@ -262,7 +264,7 @@ class Stream {
 
   /// Enqueues without telling the listener (snapshots, time stamps). Use submit for everything that
   /// is work.
-  virtual void enqueue(Launch launch) = 0;
+  virtual void enqueue(Launch&& launch) = 0;
 
   /// An event at the present end of the queue.
   virtual std::shared_ptr<Event> record() = 0;
@@ -279,7 +281,7 @@ class Stream {
   virtual void enqueue_wait(const std::shared_ptr<Event>& event) = 0;
   /// What submit calls: a stream that reports asynchronous errors keeps the op's name for the
   /// message. Unless overridden the same as enqueue.
-  virtual void enqueue_op(const OpInfo& info, Launch launch);
+  virtual void enqueue_op(const OpInfo& info, Launch&& launch);
 
  private:
   OpId last_op_ = kNoOp;
@@ -306,7 +308,10 @@ struct RandomKey {
 
 class Device {
  public:
-  virtual ~Device() = default;
+  Device();
+  virtual ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
 
   /// The world rank that this device serves.
   virtual int rank() const = 0;
@@ -331,6 +336,10 @@ class Device {
   /// launch.
   virtual Kernels& kernels() = 0;
 
+  /// For the handles and nodes that every step makes anew: what comes back is kept for the next
+  /// ones. Outlives the device for as long as something lies in it. Any thread.
+  std::pmr::memory_resource& host_memory() const { return *host_memory_; }
+
   OpContext& context() { return context_; }
   const OpContext& context() const { return context_; }
   /// As torch.manual_seed for this device; draws begin anew.
@@ -353,6 +362,10 @@ class Device {
   OpContext context_;
   RandomKey random_;
   OpListener* listener_ = nullptr;
+  struct LetGo {
+    void operator()(std::pmr::memory_resource* memory) const;
+  };
+  std::unique_ptr<std::pmr::memory_resource, LetGo> host_memory_;
 };
 
 /// Sets the OpContext of one or more devices for a scope and restores it at the end.

@@ -15,10 +15,11 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "ringside/device.h"
+#include "ringside/inline_vector.h"
 #include "ringside/kernels.h"
 
 namespace ringside {
@@ -38,16 +39,17 @@ class Tensor {
   Tensor() = default;
   /// Uninitialised. Throws Error(kOutOfMemory).
   static Tensor empty(Device& device, const Shape& shape, DType dtype, MemoryKind kind,
-                      std::string name = {});
+                      std::string_view name = {});
   static Tensor full(Device& device, const Shape& shape, DType dtype, double value, MemoryKind kind,
-                     std::string name = {});
+                     std::string_view name = {});
   /// Copies host values (converted to `dtype`) to the device; a recorded copy op. The values are
   /// staged: the caller may reuse them at once.
   static Tensor from_host(Device& device, const Shape& shape, DType dtype,
-                          std::span<const double> values, MemoryKind kind, std::string name = {});
+                          std::span<const double> values, MemoryKind kind,
+                          std::string_view name = {});
   /// A tensor over part of an existing buffer (`offset` in bytes): DDP's bucket views, reshapes.
   static Tensor view(Device& device, const Buffer& buffer, std::size_t offset, const Shape& shape,
-                     DType dtype, std::string name = {});
+                     DType dtype, std::string_view name = {});
 
   bool defined() const { return impl_ != nullptr; }
   explicit operator bool() const { return defined(); }
@@ -60,8 +62,9 @@ class Tensor {
   const Buffer& buffer() const;
   /// The array for launches, kernels and communicators.
   const DeviceArray& array() const;
-  const std::string& name() const;
-  void set_name(std::string name);
+  /// Valid until the tensor is renamed, or gone.
+  std::string_view name() const;
+  void set_name(std::string_view name);
 
   bool requires_grad() const;
   void set_requires_grad(bool requires_grad);
@@ -94,10 +97,14 @@ class Tensor {
   std::shared_ptr<Impl> impl_;
 };
 
+/// Of the outputs or inputs of a node.
+using Gradients = InlineVector<Tensor, 4>;
+
 /// A step of the graph, run backwards.
 class Node {
  public:
-  explicit Node(std::string name, std::size_t outputs = 1);
+  /// `name` is a literal or longer-lived.
+  explicit Node(std::string_view name, std::size_t outputs = 1);
   /// Never recurses, however deep the graph. A node must hold other nodes in next() only: it saves
   /// detached tensors.
   virtual ~Node();
@@ -105,14 +112,14 @@ class Node {
   Node& operator=(const Node&) = delete;
   /// From the gradients of its outputs (undefined where none arrived) the gradients of its inputs,
   /// one per next edge (undefined = none).
-  virtual std::vector<Tensor> backward(std::vector<Tensor> gradients) = 0;
+  virtual Gradients backward(Gradients gradients) = 0;
   /// Lets go of what was saved for backward; called after backward ran.
   virtual void release() {}
 
-  const std::string& name() const { return name_; }
+  std::string_view name() const { return name_; }
   /// Later nodes have higher numbers; accumulators have the highest of all.
   std::uint64_t sequence() const { return sequence_; }
-  std::vector<Edge>& next() { return next_; }
+  InlineVector<Edge, 4>& next() { return next_; }
   std::size_t outputs() const { return outputs_; }
 
  protected:
@@ -120,9 +127,9 @@ class Node {
 
  private:
   friend class BackwardPass;
-  std::string name_;
+  std::string_view name_;
   std::uint64_t sequence_;  // per thread, ascending
-  std::vector<Edge> next_;
+  InlineVector<Edge, 4> next_;
   std::size_t outputs_;
   bool released_ = false;  // backward has run
 };
@@ -184,10 +191,10 @@ Tensor add(const Tensor& a, const Tensor& b);
 Tensor scale(const Tensor& a, double factor);
 /// Concatenation along `dim`, all on one device. Not differentiable (parallel/'s Gather is).
 Tensor concatenate(std::span<const Tensor> parts, std::int64_t dim, MemoryKind kind,
-                   std::string name = {});
+                   std::string_view name = {});
 /// Rows [begin, end) of dimension `dim`, copied. Not differentiable.
 Tensor slice(const Tensor& x, std::int64_t dim, std::int64_t begin, std::int64_t end,
-             MemoryKind kind, std::string name = {});
+             MemoryKind kind, std::string_view name = {});
 /// int64 {1}: rows whose largest logit is the target. Not differentiable.
 Tensor count_correct(const Tensor& logits, const Tensor& targets);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <list>
+#include <memory_resource>
 #include <utility>
 
 #include "comm/announcement.h"
@@ -12,7 +13,8 @@ namespace ringside::sim {
 // The calls of one stream become one gate: it opens when all of them are over.
 void SimCommunicator::enqueue_joint(Stream& stream, std::span<PendingCall> calls) {
   const auto& first = static_cast<SimCommunicator&>(*calls.front().communicator);
-  const auto joint = make_recycled<JointCall>(first.joint_calls_);
+  const std::pmr::polymorphic_allocator<> handles(&stream.device().host_memory());
+  const auto joint = std::allocate_shared<JointCall>(handles);
   std::list<Announcement> announcements;
   try {
     for (PendingCall& pending : calls) enter(stream, pending, joint, announcements);

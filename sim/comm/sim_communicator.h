@@ -9,7 +9,6 @@
 
 #include "comm/announcement.h"
 #include "comm/grouping_communicator.h"
-#include "core/recycled_memory.h"
 #include "sim/comm/sim_group.h"
 
 namespace ringside::sim {
@@ -41,7 +40,6 @@ class SimCommunicator : public GroupingCommunicator {
   int rank_;
   Device& device_;
   std::shared_ptr<GroupQueue> queue_;
-  std::shared_ptr<RecycledMemory> joint_calls_ = std::make_shared<RecycledMemory>();
 };
 
 }  // namespace ringside::sim

@@ -26,20 +26,21 @@ class StreamEvent : public Event, public Markable {
 
 }  // namespace
 
-void SimStream::enqueue(Launch launch) { enqueue_task({std::move(launch), {}, {}}); }
+void SimStream::enqueue(Launch&& launch) { enqueue_task({std::move(launch), {}, {}}); }
 
-void SimStream::enqueue_op(const OpInfo& info, Launch launch) {
-  enqueue_task({std::move(launch), std::string(info.name), std::string(info.label)});
+void SimStream::enqueue_op(const OpInfo& info, Launch&& launch) {
+  enqueue_task({std::move(launch), ShortText(info.name), ShortText(info.label)});
 }
 
-void SimStream::enqueue_task(LaunchTask task) {
+void SimStream::enqueue_task(LaunchTask&& task) {
   scheduler().enqueue(queue(), std::move(task));
   if (scheduler().options().launch_blocking) synchronize();
 }
 
 std::shared_ptr<Event> SimStream::record() {
-  return make_recycled<StreamEvent>(state_.events, last_op(), this, state_.shared_from_this(),
-                                    state_.end_of(kind_));
+  const std::pmr::polymorphic_allocator<> handles(&device_.host_memory());
+  return std::allocate_shared<StreamEvent>(handles, last_op(), this, state_.shared_from_this(),
+                                           state_.end_of(kind_));
 }
 
 void SimStream::enqueue_wait(const std::shared_ptr<Event>& event) {
@@ -74,8 +75,11 @@ Buffer SimDevice::allocate(std::size_t bytes, MemoryKind kind) {
                             bytes, to_string(kind)),
                 "take a smaller batch or model, or simulate fewer devices");
   }
-  const auto release = [blocks = blocks_, bytes](void* data) { blocks->give_back(data, bytes); };
-  return {std::make_shared<Storage>(block, bytes, release), std::move(charge)};
+  const std::pmr::polymorphic_allocator<> handles(&host_memory());
+  return {std::allocate_shared<Storage>(
+              handles, block, bytes,
+              [blocks = blocks_, bytes](void* data) { blocks->give_back(data, bytes); }),
+          std::move(charge)};
 }
 
 }  // namespace ringside::sim

@@ -26,7 +26,7 @@ class SimStream : public Stream {
       : device_(device), state_(state), kind_(kind) {}
   Device& device() override { return device_; }
   StreamKind kind() const override { return kind_; }
-  void enqueue(Launch launch) override;
+  void enqueue(Launch&& launch) override;
   std::shared_ptr<Event> record() override;
   void synchronize() override;
 
@@ -34,11 +34,11 @@ class SimStream : public Stream {
   Scheduler& scheduler() const { return *state_.scheduler; }
 
  protected:
-  void enqueue_op(const OpInfo& info, Launch launch) override;
+  void enqueue_op(const OpInfo& info, Launch&& launch) override;
   void enqueue_wait(const std::shared_ptr<Event>& event) override;
 
  private:
-  void enqueue_task(LaunchTask task);
+  void enqueue_task(LaunchTask&& task);
 
   Device& device_;
   DeviceState& state_;

@@ -23,8 +23,10 @@ std::size_t worker_count(int asked) {
 Failure describe_failure(const DeviceState& device, const LaunchTask& task, bool blocking,
                          const std::exception_ptr& thrown) {
   const Failure cause = to_failure(thrown);
-  std::string what = task.name.empty() ? "a launch" : fmt::format("'{}'", task.name);
-  if (!task.label.empty()) what += fmt::format(" of '{}'", task.label);
+  const std::string_view name = task.name.view();
+  const std::string_view label = task.label.view();
+  std::string what = name.empty() ? "a launch" : fmt::format("'{}'", name);
+  if (!label.empty()) what += fmt::format(" of '{}'", label);
   std::string message = fmt::format("device {}: {} failed: {}", device.name, what, cause->what());
   std::string hint = cause->hint();
   if (!blocking) {
@@ -102,11 +104,6 @@ std::shared_ptr<DeviceState> Scheduler::add_device(int rank, std::string name, K
   const Lock lock(parking_);
   devices_.push_back(device);
   return device;
-}
-
-void Scheduler::enqueue(StreamQueue& stream, TaskBody body) {
-  stream.tasks.push({stream.device->generation.load(std::memory_order_relaxed), std::move(body)});
-  if (!stream.claimed.exchange(true)) make_ready(stream);
 }
 
 void Scheduler::post(PoolTask& task, int part, std::size_t core) {

@@ -57,7 +57,13 @@ class Scheduler {
 
   // ---- devices, streams, gates, latches
   std::shared_ptr<DeviceState> add_device(int rank, std::string name, Kernels& kernels);
-  void enqueue(StreamQueue& stream, TaskBody body);
+  /// `body` is what a task may be: LaunchTask, Mark, a GateKeeper.
+  template <typename Body>
+  void enqueue(StreamQueue& stream, Body&& body) {
+    const std::int64_t generation = stream.device->generation.load(std::memory_order_relaxed);
+    stream.tasks.push(generation, std::forward<Body>(body));
+    if (!stream.claimed.exchange(true)) make_ready(stream);
+  }
   /// `core`: which one's cache holds the data, counted round.
   void post(PoolTask& task, int part, std::size_t core);
   /// The core whose ready queue the calling thread looks into first.

@@ -1,11 +1,12 @@
 // SpscQueue: an unbounded queue between one producer and one consumer at a time, without locks.
 //
-// Elements lie in chunks; a chunk that has been emptied is handed back to the producer, so that a
-// queue that is filled and emptied in turns allocates nothing. Threads: push by one thread at a
+// Elements lie in chunks; chunks that have been emptied are handed back to the producer, so that a
+// queue whose producer is never far ahead allocates nothing. Threads: push by one thread at a
 // time, everything else but pushed() by one (other) thread at a time; who the two are may change if
 // the caller orders it.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -25,21 +26,20 @@ class SpscQueue {
   ~SpscQueue() {
     while (!empty()) pop();
     delete first_;
-    delete spare_.load(std::memory_order_relaxed);
+    for (const auto& spare : spares_) delete spare.load(std::memory_order_relaxed);
   }
   SpscQueue(const SpscQueue&) = delete;
   SpscQueue& operator=(const SpscQueue&) = delete;
 
-  /// Sequentially consistent: what the producer reads afterwards is newer than the element.
-  void push(T value) {
+  /// Makes the element of `parts`. Sequentially consistent: what the producer reads afterwards is
+  /// newer than the element.
+  template <typename... Parts>
+  void push(Parts&&... parts) {
     if (written_ == kChunkSize) {
-      Chunk* fresh = spare_.exchange(nullptr, std::memory_order_acquire);
-      if (fresh == nullptr) fresh = new Chunk;
-      last_->next = fresh;
-      last_ = fresh;
+      last_ = last_->next = fresh_chunk();
       written_ = 0;
     }
-    std::construct_at(last_->slot(written_++), std::move(value));
+    ::new (last_->slot(written_++)) T{std::forward<Parts>(parts)...};
     pushed_.fetch_add(1, std::memory_order_seq_cst);
   }
 
@@ -53,7 +53,7 @@ class SpscQueue {
       Chunk* emptied = first_;
       first_ = first_->next;
       read_ = 0;
-      delete spare_.exchange(emptied, std::memory_order_acq_rel);
+      hand_back(emptied);
     }
     return *first_->slot(read_);
   }
@@ -67,7 +67,8 @@ class SpscQueue {
   }
 
  private:
-  static constexpr std::size_t kChunkSize = 32;
+  static constexpr std::size_t kChunkSize = 16;
+  static constexpr std::size_t kSpares = 8;
   struct Chunk {
     Chunk* next = nullptr;
     alignas(T) std::byte bytes[kChunkSize * sizeof(T)];
@@ -79,6 +80,24 @@ class SpscQueue {
     }
   };
 
+  Chunk* fresh_chunk() {
+    for (auto& spare : spares_) {
+      if (spare.load(std::memory_order_relaxed) == nullptr) continue;
+      Chunk* chunk = spare.exchange(nullptr, std::memory_order_acquire);
+      chunk->next = nullptr;
+      return chunk;
+    }
+    return new Chunk;
+  }
+  void hand_back(Chunk* emptied) {
+    for (auto& spare : spares_) {
+      if (spare.load(std::memory_order_relaxed) != nullptr) continue;
+      spare.store(emptied, std::memory_order_release);
+      return;
+    }
+    delete emptied;
+  }
+
   // The consumer's.
   alignas(kCacheLine) Chunk* first_;
   std::size_t read_ = 0;
@@ -88,7 +107,7 @@ class SpscQueue {
   std::size_t written_ = 0;
   // Both's.
   alignas(kCacheLine) std::atomic<std::uint64_t> pushed_{0};
-  std::atomic<Chunk*> spare_{nullptr};
+  std::array<std::atomic<Chunk*>, kSpares> spares_{};  // only the consumer fills a place
 };
 
 }  // namespace ringside::sim

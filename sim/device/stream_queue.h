@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/failure.h"
-#include "core/recycled_memory.h"
+#include "core/short_text.h"
 #include "sim/device/engine.h"
 #include "sim/device/spsc_queue.h"
 
@@ -68,8 +68,8 @@ struct Mark {
 /// Work with the name that its error message gives it.
 struct LaunchTask {
   Launch launch;
-  std::string name;
-  std::string label;
+  ShortText name;
+  ShortText label;
 };
 
 /// A launch, an event to wait for, or a gate.
@@ -125,7 +125,6 @@ struct DeviceState : std::enable_shared_from_this<DeviceState> {
   std::string name;
   Kernels* kernels = nullptr;
   std::array<StreamQueue, 3> streams;
-  std::shared_ptr<RecycledMemory> events = std::make_shared<RecycledMemory>();
 
   std::atomic<std::int64_t> generation{0};
   std::atomic<std::int64_t> failed_generation{-1};  ///< tasks up to this generation are skipped

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/names.h"
+#include "core/recycling_memory.h"
 
 namespace ringside {
 namespace {
@@ -63,7 +64,14 @@ Phase parse_phase(std::string_view name) { return parse_name(kPhaseNames, "phase
 std::string_view to_string(OpKind kind) { return name_of(kOpKindNames, kind); }
 std::string_view to_string(StreamKind kind) { return name_of(kStreamKindNames, kind); }
 
-OpId Stream::submit(const OpInfo& info, Launch launch) {
+Device::Device() : host_memory_(RecyclingMemory::make().release()) {}
+Device::~Device() = default;
+
+void Device::LetGo::operator()(std::pmr::memory_resource* memory) const {
+  RecyclingMemory::LetGo()(static_cast<RecyclingMemory*>(memory));
+}
+
+OpId Stream::submit(const OpInfo& info, Launch&& launch) {
   const OpId id = announce(info);
   enqueue_op(info, std::move(launch));
   announced(id, info);
@@ -83,7 +91,7 @@ void Stream::announced(OpId id, const OpInfo& info) {
   if (OpListener* listener = device().listener()) listener->on_enqueued(*this, id, info);
 }
 
-void Stream::enqueue_op(const OpInfo& /*info*/, Launch launch) { enqueue(std::move(launch)); }
+void Stream::enqueue_op(const OpInfo& /*info*/, Launch&& launch) { enqueue(std::move(launch)); }
 
 void Stream::wait(const std::shared_ptr<Event>& event) {
   if (event->stream() == this) return;  // already in order

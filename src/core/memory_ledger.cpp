@@ -30,7 +30,8 @@ MemoryLedger::MemoryLedger(std::string device, std::size_t capacity) : device_(s
 std::shared_ptr<void> MemoryLedger::charge(std::size_t bytes, MemoryKind kind) {
   const auto k = static_cast<std::size_t>(kind);
   // Made first: where there is no memory for it, nothing may be left on the account.
-  const auto charge = std::make_shared<Charge>(shared_from_this(), 0, kind);
+  const auto charge = std::allocate_shared<Charge>(
+      std::pmr::polymorphic_allocator<>(charges_.get()), shared_from_this(), 0, kind);
   const std::lock_guard lock(mutex_);
   if (account_.capacity != 0 && bytes > account_.capacity - account_.used) {
     throw_out_of_memory(bytes, kind);

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "core/recycling_memory.h"
 #include "ringside/device.h"
 
 namespace ringside {
@@ -28,6 +29,7 @@ class MemoryLedger : public std::enable_shared_from_this<MemoryLedger> {
   [[noreturn]] void throw_out_of_memory(std::size_t bytes, MemoryKind kind) const;
 
   const std::string device_;
+  const RecyclingMemory::Owner charges_ = RecyclingMemory::make();
   mutable std::mutex mutex_;
   MemoryAccount account_;
 };

@@ -62,8 +62,8 @@ class Adam final : public ParameterOptimizer {
 
   void update(Slot& slot, const Tensor& gradient) override {
     const Tensor& parameter = slot.parameter.tensor;
-    std::vector<TensorRef> reads = {{gradient.name(), &gradient.array()}};
-    std::vector<TensorRef> writes = {{slot.parameter.name, &parameter.array()}};
+    References reads = {{gradient.name(), &gradient.array()}};
+    References writes = {{slot.parameter.name, &parameter.array()}};
     std::array<DeviceArray, kMostStates> states;
     for (std::size_t i = 0; i < kStates.size(); ++i) {
       if (!keeps(i)) continue;
@@ -74,7 +74,7 @@ class Adam final : public ParameterOptimizer {
       states[i] = slot.state[i].array();
       writes.push_back({slot.state[i].name(), &states[i]});
     }
-    reads.insert(reads.end(), writes.begin(), writes.end());
+    for (const TensorRef& written : writes) reads.push_back(written);
     OpInfo info;
     info.name = options_.decoupled ? "adamw" : "adam";
     info.label = slot.parameter.name;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ringside/inline_vector.h"
 #include "ringside/optim.h"
 
 namespace ringside {
@@ -21,6 +22,8 @@ class ParameterOptimizer : public Optimizer {
 
  protected:
   static constexpr std::size_t kMostStates = 3;
+  /// What an update reads or writes: the parameter, its gradient, its states.
+  using References = InlineVector<TensorRef, kMostStates + 2>;
 
   struct Slot {
     NamedTensor parameter;

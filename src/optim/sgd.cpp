@@ -68,9 +68,9 @@ class Sgd final : public ParameterOptimizer {
     if (first && options_.momentum != 0) momentum = make_state(slot, 0);
     const DeviceArray velocity = momentum.defined() ? momentum.array() : DeviceArray();
 
-    std::vector<TensorRef> reads = {{slot.parameter.name, &parameter.array()},
-                                    {gradient.name(), &gradient.array()}};
-    std::vector<TensorRef> writes = {{slot.parameter.name, &parameter.array()}};
+    References reads = {{slot.parameter.name, &parameter.array()},
+                        {gradient.name(), &gradient.array()}};
+    References writes = {{slot.parameter.name, &parameter.array()}};
     if (!velocity.empty()) {
       if (!first) reads.push_back({momentum.name(), &velocity});
       writes.push_back({momentum.name(), &velocity});

@@ -16,8 +16,8 @@ std::vector<Device*> devices_of(const DrivenGroup& group) {
   return devices;
 }
 
-std::vector<Tensor> select(const std::vector<Tensor>& tensors,
-                           const std::vector<std::size_t>& indices, std::size_t first = 0) {
+std::vector<Tensor> select(std::span<const Tensor> tensors, const std::vector<std::size_t>& indices,
+                           std::size_t first = 0) {
   std::vector<Tensor> selected;
   selected.reserve(indices.size());
   for (const std::size_t index : indices) selected.push_back(tensors[first + index]);
@@ -51,9 +51,9 @@ class Broadcast : public Node {
 
   /// Sums at home in member order, ((g0 + g1) + g2) + ...; a gradient that no replica produced
   /// counts as zeros, so that an unused parameter ends with zeros, not with none.
-  std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
+  Gradients backward(Gradients gradients) override {
     const StepScope phase(devices_of(group_), Phase::kReduceGrad);
-    std::vector<Tensor> sums(originals_.size());
+    Gradients sums(originals_.size());
     for (const std::vector<std::size_t>& piece : coalesce(originals_, kReplicateBytes)) {
       std::vector<FlatBuffer> flats;
       for (int member = 0; member < group_.size(); ++member) {
@@ -89,10 +89,10 @@ class Gather : public Node {
     }
   }
 
-  std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
+  Gradients backward(Gradients gradients) override {
     const StepScope phase(devices_of(group_), Phase::kScatterGrad);
-    return group_.scatter(gradients.front(), dim_, sizes_, root_, MemoryKind::kActivations,
-                          "output.grad");
+    return Gradients(group_.scatter(gradients.front(), dim_, sizes_, root_,
+                                    MemoryKind::kActivations, "output.grad"));
   }
 
  private:

@@ -82,7 +82,8 @@ class DistributedDataParallel : public Strategy {
     optimizer_ = options.optimizer(module_->named_parameters("module."));
     verify_parameters(rank_, parameters);
     broadcast_from_root(rank_, tensors_of(module_->named_parameters()), kInitialSyncBytes);
-    broadcast_from_root(rank_, tensors_of(module_->named_buffers()), kInitialSyncBytes);
+    buffers_ = tensors_of(module_->named_buffers());
+    broadcast_from_root(rank_, buffers_, kInitialSyncBytes);
     reducer_ = std::make_unique<Reducer>(parameters, rank_, options_);
   }
 
@@ -103,6 +104,7 @@ class DistributedDataParallel : public Strategy {
   Rank rank_;
   std::vector<Device*> devices_;
   DdpOptions options_;
+  std::vector<Tensor> buffers_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Reducer> reducer_;
   bool require_forward_param_sync_ = true;
@@ -115,7 +117,7 @@ class DistributedDataParallel : public Strategy {
 void DistributedDataParallel::sync_buffers(bool synchronise) {
   if (options_.broadcast_buffers && require_forward_param_sync_) {
     const StepScope phase(devices_, Phase::kSyncBuffers);
-    broadcast_from_root(rank_, tensors_of(module_->named_buffers()), kInitialSyncBytes);
+    broadcast_from_root(rank_, buffers_, kInitialSyncBytes);
   }
   require_forward_param_sync_ = synchronise;
 }

@@ -37,7 +37,7 @@ Work enqueue_collective(Rank& rank, CollectiveCall call) {
   return rank.communicator.call(std::move(call), stream);
 }
 
-void broadcast_from_root(Rank& rank, std::vector<Tensor> tensors, std::size_t limit) {
+void broadcast_from_root(Rank& rank, const std::vector<Tensor>& tensors, std::size_t limit) {
   for (const std::vector<std::size_t>& piece : coalesce(tensors, limit)) {
     std::vector<Tensor> selected;
     for (const std::size_t index : piece) selected.push_back(tensors[index]);

@@ -16,7 +16,7 @@ Work enqueue_collective(Rank& rank, CollectiveCall call);
 
 /// Rank 0's values of `tensors` on every rank, coalesced in pieces of at most `limit` bytes.
 /// [distributed/utils.py, _sync_module_states; comm.cpp, broadcast_coalesced]
-void broadcast_from_root(Rank& rank, std::vector<Tensor> tensors, std::size_t limit);
+void broadcast_from_root(Rank& rank, const std::vector<Tensor>& tensors, std::size_t limit);
 
 /// Rank 0's list on every rank; all lists have the same length. Blocks the host. Where nothing
 /// executes (meta) the own list comes back: there ranks are taken to agree.

@@ -157,11 +157,10 @@ void Reducer::finish() {
     context.bucket = static_cast<int>(index);
     const ContextScope scope(rank_.device, context);
     bucket.work.wait(rank_.device.compute());
-    std::vector<Tensor> gradients;
-    for (const std::size_t parameter : bucket.parameters) {
-      gradients.push_back(parameters_[parameter].tensor.grad());
+    for (std::size_t i = 0; i < bucket.parameters.size(); ++i) {
+      Tensor gradient = parameters_[bucket.parameters[i]].tensor.grad();
+      copy_in_place(gradient, bucket.gradients.views[i]);
     }
-    bucket.gradients.copy_out(gradients);
   }
   finished_ = true;
   armed_ = false;

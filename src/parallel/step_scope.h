@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ringside/device.h"
+#include "ringside/inline_vector.h"
 
 namespace ringside {
 
@@ -34,10 +35,10 @@ class StepScope {
 
  private:
   struct Saved {
-    Device* device;
+    Device* device = nullptr;
     OpContext context;
   };
-  std::vector<Saved> before_;
+  InlineVector<Saved, 4> before_;
 };
 
 }  // namespace ringside

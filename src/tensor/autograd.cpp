@@ -4,6 +4,7 @@
 // gradients each node waits for, then runs ready nodes from a queue ordered by descending sequence
 // number, accumulators first and among them in the order in which they became ready. The order of
 // everything is fixed by the graph alone. Nothing recurses: graphs may be as deep as memory allows.
+#include <memory_resource>
 #include <queue>
 #include <stdexcept>
 #include <unordered_map>
@@ -23,9 +24,9 @@ std::uint64_t next_sequence() {
 }
 
 /// A copy that nobody else holds, as a leaf's gradient.
-Tensor copy_of(const Tensor& gradient, std::string name) {
+Tensor copy_of(const Tensor& gradient, std::string_view name) {
   Tensor copy = Tensor::empty(gradient.device(), gradient.shape(), gradient.dtype(),
-                              MemoryKind::kGradients, std::move(name));
+                              MemoryKind::kGradients, name);
   copy_in_place(copy, gradient);
   return copy;
 }
@@ -50,19 +51,24 @@ void add_gradient(Tensor& sum, Tensor gradient) {
 
 // ---------------------------------------------------------------- nodes
 
-Node::Node(std::string name, std::size_t outputs)
-    : name_(std::move(name)), sequence_(next_sequence()), outputs_(outputs) {}
+Node::Node(std::string_view name, std::size_t outputs)
+    : name_(name), sequence_(next_sequence()), outputs_(outputs) {}
 
 Node::~Node() {
   // Takes the edges out of every node that dies with this one before it dies, so that the
   // destructors of a long chain do not nest.
-  std::vector<Edge> dying = std::move(next_);
+  InlineVector<std::shared_ptr<Node>, 4> dying;
+  const auto let_go_of = [&dying](InlineVector<Edge, 4>& edges) {
+    for (Edge& edge : edges) {
+      std::shared_ptr<Node> node = std::move(edge.node);
+      if (node != nullptr && node.use_count() == 1) dying.push_back(std::move(node));
+    }
+  };
+  let_go_of(next_);
   while (!dying.empty()) {
-    const std::shared_ptr<Node> node = std::move(dying.back().node);
+    const std::shared_ptr<Node> node = std::move(dying.back());
     dying.pop_back();
-    if (node == nullptr || node.use_count() > 1) continue;
-    std::move(node->next_.begin(), node->next_.end(), std::back_inserter(dying));
-    node->next_.clear();
+    let_go_of(node->next_);
   }
 }
 
@@ -71,7 +77,7 @@ Accumulator::Accumulator(std::weak_ptr<Tensor::Impl> leaf)
   set_sequence(kSequence);
 }
 
-std::vector<Tensor> Accumulator::backward(std::vector<Tensor> gradients) {
+Gradients Accumulator::backward(Gradients gradients) {
   const std::shared_ptr<Tensor::Impl> leaf = leaf_.lock();
   if (leaf == nullptr) return {};
   accumulate(*leaf, std::move(gradients.front()));
@@ -96,12 +102,12 @@ void Accumulator::accumulate(Tensor::Impl& leaf, Tensor gradient) {
     add_in_place(leaf.grad, gradient);
     return;
   }
-  std::string name = leaf.name.empty() ? std::string() : leaf.name + ".grad";
+  const std::pmr::string name = gradient_name(*leaf.device, leaf.name);
   if (is_sole_owner(gradient)) {
-    gradient.set_name(std::move(name));
+    gradient.set_name(name);
     leaf.grad = std::move(gradient);
   } else {
-    leaf.grad = copy_of(gradient, std::move(name));
+    leaf.grad = copy_of(gradient, name);
   }
 }
 
@@ -110,8 +116,9 @@ void Accumulator::accumulate(Tensor::Impl& leaf, Tensor gradient) {
 class BackwardPass {
  public:
   /// Counts, for every node that `root` reaches, the edges that lead to it.
-  explicit BackwardPass(const std::shared_ptr<Node>& root) {
-    std::vector<Node*> unvisited{root.get()};
+  BackwardPass(const std::shared_ptr<Node>& root, std::pmr::memory_resource& memory)
+      : waiting_(&memory), ready_(std::pmr::polymorphic_allocator<Ready>(&memory)) {
+    std::pmr::vector<Node*> unvisited({root.get()}, &memory);
     waiting_[root.get()].node = root;
     while (!unvisited.empty()) {
       Node& node = *unvisited.back();
@@ -145,7 +152,7 @@ class BackwardPass {
   struct Waiting {
     std::shared_ptr<Node> node;
     int edges = 0;
-    std::vector<Tensor> gradients;  // per output; empty while nothing came
+    Gradients gradients;  // per output; empty while nothing came
   };
 
   struct Ready {
@@ -176,8 +183,8 @@ class BackwardPass {
   void make_ready(const Waiting& waiting) { ready_.push({waiting.node, arrivals_++}); }
 
   void run_node(Node& node) {
-    std::vector<Tensor> gradients = std::move(waiting_.at(&node).gradients);
-    std::vector<Tensor> results;
+    Gradients gradients = std::move(waiting_.at(&node).gradients);
+    Gradients results;
     if (gradients.empty()) {
       results.resize(node.next_.size());  // where nothing comes in, nothing goes out
     } else {
@@ -198,8 +205,9 @@ class BackwardPass {
     }
   }
 
-  std::unordered_map<const Node*, Waiting> waiting_;  // never iterated: addresses order nothing
-  std::priority_queue<Ready> ready_;
+  std::pmr::unordered_map<const Node*, Waiting>
+      waiting_;  // never iterated: addresses order nothing
+  std::priority_queue<Ready, std::pmr::vector<Ready>> ready_;
   std::uint64_t arrivals_ = 0;
 };
 
@@ -220,7 +228,7 @@ void backward(const Tensor& root, const Tensor& gradient, const std::function<vo
     check_alike("backward", {{root, "root"}, {gradient, "gradient"}});
     check_same_shape("backward", {root, "root"}, {gradient, "gradient"});
   }
-  BackwardPass pass(edge.node);
+  BackwardPass pass(edge.node, root.device().host_memory());
   pass.run(edge, gradient.defined() ? gradient
                                     : Tensor::full(root.device(), root.shape(), root.dtype(), 1,
                                                    MemoryKind::kActivations));

@@ -27,9 +27,9 @@ constexpr Activation kGelu{
 class ActivationBackward final : public Node {
  public:
   ActivationBackward(const Activation& activation, const Tensor& kept)
-      : Node(std::string(activation.backward_name)), activation_(activation), kept_(saved(kept)) {}
+      : Node(activation.backward_name), activation_(activation), kept_(saved(kept)) {}
 
-  std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
+  Gradients backward(Gradients gradients) override {
     const Tensor& dy = gradients.front();
     Tensor dx = empty_activation(kept_, kept_.shape());
     submit(kept_.device(), activation_.backward_name, {},
@@ -61,7 +61,7 @@ Tensor activate(const Activation& activation, const Tensor& x) {
          });
   if (records_graph(x.device(), {&x})) {
     const Tensor& kept = activation.keeps_input ? x : y;
-    attach(y, std::make_shared<ActivationBackward>(activation, kept), {&x});
+    attach(y, make_node<ActivationBackward>(x.device(), activation, kept), {&x});
   }
   return y;
 }

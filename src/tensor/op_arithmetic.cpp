@@ -9,7 +9,7 @@ namespace {
 class AddBackward final : public Node {
  public:
   AddBackward() : Node("add-backward") {}
-  std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
+  Gradients backward(Gradients gradients) override {
     return {gradients.front(), gradients.front()};
   }
 };
@@ -17,7 +17,7 @@ class AddBackward final : public Node {
 class ScaleBackward final : public Node {
  public:
   explicit ScaleBackward(double factor) : Node("scale-backward"), factor_(factor) {}
-  std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
+  Gradients backward(Gradients gradients) override {
     return {scale(gradients.front().detach(), factor_)};
   }
 
@@ -37,7 +37,8 @@ Tensor add(const Tensor& a, const Tensor& b) {
          [out = sum.array(), left = a.array(), right = b.array()](LaunchContext& context) {
            context.kernels.add(context, out, 1, left, 1, right);
          });
-  if (records_graph(a.device(), {&a, &b})) attach(sum, std::make_shared<AddBackward>(), {&a, &b});
+  if (records_graph(a.device(), {&a, &b}))
+    attach(sum, make_node<AddBackward>(a.device()), {&a, &b});
   return sum;
 }
 
@@ -51,7 +52,7 @@ Tensor scale(const Tensor& a, double factor) {
            context.kernels.scale(context, out, in, factor);
          });
   if (records_graph(a.device(), {&a})) {
-    attach(scaled, std::make_shared<ScaleBackward>(factor), {&a});
+    attach(scaled, make_node<ScaleBackward>(a.device(), factor), {&a});
   }
   return scaled;
 }

@@ -57,8 +57,8 @@ void copy_heads(LaunchContext& context, const HeadLayout& layout, std::int64_t p
 }
 
 /// All parts in one op; a part without a tensor reads as zeros.
-Tensor merge_parts(std::string_view name, const HeadLayout& layout,
-                   const std::vector<Tensor>& parts, const Tensor& like) {
+Tensor merge_parts(std::string_view name, const HeadLayout& layout, std::span<const Tensor> parts,
+                   const Tensor& like) {
   Tensor fused = empty_activation(like, layout.fused());
   std::vector<DeviceArray> arrays;
   std::vector<TensorRef> reads;
@@ -116,7 +116,7 @@ class SplitHeadsBackward final : public Node {
  public:
   explicit SplitHeadsBackward(const HeadLayout& layout)
       : Node("split-heads-backward", static_cast<std::size_t>(layout.parts)), layout_(layout) {}
-  std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
+  Gradients backward(Gradients gradients) override {
     const auto given = std::find_if(gradients.begin(), gradients.end(),
                                     [](const Tensor& gradient) { return gradient.defined(); });
     return {merge_parts("split-heads-backward", layout_, gradients, *given)};
@@ -130,8 +130,8 @@ class MergeHeadsBackward final : public Node {
  public:
   explicit MergeHeadsBackward(const HeadLayout& layout)
       : Node("merge-heads-backward"), layout_(layout) {}
-  std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
-    return split_parts("merge-heads-backward", layout_, gradients.front());
+  Gradients backward(Gradients gradients) override {
+    return Gradients(split_parts("merge-heads-backward", layout_, gradients.front()));
   }
 
  private:
@@ -159,7 +159,7 @@ class AttentionBackward final : public Node {
         v_(saved(v)),
         probabilities_(saved(probabilities)) {}
 
-  std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
+  Gradients backward(Gradients gradients) override {
     const Tensor& dy = gradients.front();
     Tensor dq = empty_activation(q_, q_.shape());
     Tensor dk = empty_activation(k_, k_.shape());
@@ -211,7 +211,7 @@ std::vector<Tensor> split_heads(const Tensor& x, std::int64_t parts, std::int64_
   const HeadLayout layout{x.shape()[0], x.shape()[1], parts, heads, x.shape()[2] / (parts * heads)};
   std::vector<Tensor> results = split_parts("split-heads", layout, x);
   if (records_graph(x.device(), {&x})) {
-    const auto node = std::make_shared<SplitHeadsBackward>(layout);
+    const auto node = make_node<SplitHeadsBackward>(x.device(), layout);
     node->next().push_back(x.gradient_edge());
     for (std::size_t part = 0; part < results.size(); ++part) {
       results[part].set_grad_fn(node, static_cast<int>(part));
@@ -226,9 +226,9 @@ Tensor merge_heads(const Tensor& x) {
   check_rank("merge_heads", {x, "input"}, 4, "[batch, heads, positions, depth]");
   const Shape& shape = x.shape();
   const HeadLayout layout{shape[0], shape[2], 1, shape[1], shape[3]};
-  Tensor y = merge_parts("merge-heads", layout, {x}, x);
+  Tensor y = merge_parts("merge-heads", layout, {&x, 1}, x);
   if (records_graph(x.device(), {&x})) {
-    attach(y, std::make_shared<MergeHeadsBackward>(layout), {&x});
+    attach(y, make_node<MergeHeadsBackward>(x.device(), layout), {&x});
   }
   return y;
 }
@@ -247,7 +247,7 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
            context.kernels.attention(context, out, p, query, key, value, causal);
          });
   if (records_graph(q.device(), {&q, &k, &v})) {
-    attach(y, std::make_shared<AttentionBackward>(q, k, v, probabilities), {&q, &k, &v});
+    attach(y, make_node<AttentionBackward>(q.device(), q, k, v, probabilities), {&q, &k, &v});
   }
   return y;
 }

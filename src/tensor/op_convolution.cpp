@@ -24,9 +24,9 @@ class Conv2dBackward final : public Node {
         options_(options),
         flops_(flops) {}
 
-  std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
+  Gradients backward(Gradients gradients) override {
     const Tensor& dy = gradients.front();
-    std::vector<Tensor> results(3);
+    Gradients results(3);
     if (next()[0].node != nullptr) results[0] = input_gradient(dy);
     if (next()[1].node != nullptr) results[1] = weight_gradient(dy);
     if (next()[2].node != nullptr) results[2] = bias_gradient(dy);
@@ -121,7 +121,7 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
            context.kernels.conv2d(context, out, in, w, b, options);
          });
   if (records_graph(x.device(), {&x, &weight, &bias})) {
-    attach(y, std::make_shared<Conv2dBackward>(x, weight, bias, options, flops),
+    attach(y, make_node<Conv2dBackward>(x.device(), x, weight, bias, options, flops),
            {&x, &weight, &bias});
   }
   return y;

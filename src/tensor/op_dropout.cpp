@@ -22,7 +22,7 @@ class DropoutBackward final : public Node {
  public:
   DropoutBackward(double p, const RandomKey& key) : Node("dropout-backward"), p_(p), key_(key) {}
 
-  std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
+  Gradients backward(Gradients gradients) override {
     const Tensor& dy = gradients.front();
     Tensor dx = empty_activation(dy, dy.shape());
     submit_dropout("dropout-backward", {dy, "grad-output"}, {dx, "grad-input"}, p_, key_);
@@ -42,7 +42,8 @@ Tensor dropout(const Tensor& x, double p, const RandomKey& key) {
   if (!(p >= 0 && p <= 1)) fail("dropout", fmt::format("probability {} must be from 0 to 1", p));
   Tensor y = empty_activation(x, x.shape());
   submit_dropout("dropout", {x, "input"}, {y, "output"}, p, key);
-  if (records_graph(x.device(), {&x})) attach(y, std::make_shared<DropoutBackward>(p, key), {&x});
+  if (records_graph(x.device(), {&x}))
+    attach(y, make_node<DropoutBackward>(x.device(), p, key), {&x});
   return y;
 }
 

@@ -11,7 +11,7 @@ class EmbeddingBackward final : public Node {
   EmbeddingBackward(const Tensor& indices, const Tensor& weight)
       : Node("embedding-backward"), indices_(saved(indices)), weight_(saved(weight)) {}
 
-  std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
+  Gradients backward(Gradients gradients) override {
     const Tensor& dy = gradients.front();
     Tensor dweight = empty_parameter_gradient(weight_);
     submit(dy.device(), "embedding-backward", module_of(weight_), static_cast<double>(dy.numel()),
@@ -39,9 +39,9 @@ class AddPositionsBackward final : public Node {
   AddPositionsBackward(const Tensor& weight, std::int64_t positions)
       : Node("add-positions-backward"), weight_(saved(weight)), positions_(positions) {}
 
-  std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
+  Gradients backward(Gradients gradients) override {
     const Tensor& dy = gradients.front();
-    std::vector<Tensor> results{dy, {}};
+    Gradients results{dy, {}};
     if (next()[1].node != nullptr) results[1] = weight_gradient(dy);
     return results;
   }
@@ -86,7 +86,7 @@ Tensor embedding(const Tensor& indices, const Tensor& weight) {
          [out = y.array(), table = weight.array(), index = indices.array()](
              LaunchContext& context) { context.kernels.embedding(context, out, table, index); });
   if (records_graph(weight.device(), {&weight})) {
-    attach(y, std::make_shared<EmbeddingBackward>(indices, weight), {&weight});
+    attach(y, make_node<EmbeddingBackward>(weight.device(), indices, weight), {&weight});
   }
   return y;
 }
@@ -112,7 +112,7 @@ Tensor add_positions(const Tensor& x, const Tensor& weight) {
            context.kernels.add_bias(context, out, table);
          });
   if (records_graph(x.device(), {&x, &weight})) {
-    attach(y, std::make_shared<AddPositionsBackward>(weight, positions), {&x, &weight});
+    attach(y, make_node<AddPositionsBackward>(x.device(), weight, positions), {&x, &weight});
   }
   return y;
 }

@@ -21,7 +21,7 @@ class LayerNormBackward final : public Node {
         mean_(saved(mean)),
         inverse_std_(saved(inverse_std)) {}
 
-  std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
+  Gradients backward(Gradients gradients) override {
     const Tensor& dy = gradients.front();
     const Tensor dx = empty_activation(x_, x_.shape());
     const Tensor dweight = empty_parameter_gradient(weight_);
@@ -80,7 +80,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
                                       epsilon);
          });
   if (records_graph(x.device(), {&x, &weight, &bias})) {
-    attach(y, std::make_shared<LayerNormBackward>(x, weight, bias, mean, inverse_std),
+    attach(y, make_node<LayerNormBackward>(x.device(), x, weight, bias, mean, inverse_std),
            {&x, &weight, &bias});
   }
   return y;

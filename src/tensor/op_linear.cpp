@@ -21,9 +21,9 @@ class LinearBackward final : public Node {
         weight_(saved(weight)),
         bias_(saved(bias)) {}
 
-  std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
+  Gradients backward(Gradients gradients) override {
     const Tensor& dy = gradients.front();
-    std::vector<Tensor> results(3);
+    Gradients results(3);
     if (next()[0].node != nullptr) results[0] = bias_gradient(dy);
     if (next()[1].node != nullptr) results[1] = input_gradient(dy);
     if (next()[2].node != nullptr) results[2] = weight_gradient(dy);
@@ -104,7 +104,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
            if (!b.empty()) context.kernels.add_bias(context, out, b);
          });
   if (records_graph(x.device(), {&x, &weight, &bias})) {
-    attach(y, std::make_shared<LinearBackward>(x, weight, bias), {&bias, &x, &weight});
+    attach(y, make_node<LinearBackward>(x.device(), x, weight, bias), {&bias, &x, &weight});
   }
   return y;
 }

@@ -15,7 +15,7 @@ class CrossEntropyBackward final : public Node {
         probabilities_(saved(probabilities)),
         targets_(saved(targets)) {}
 
-  std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
+  Gradients backward(Gradients gradients) override {
     const Tensor& dloss = gradients.front();
     Tensor dlogits = empty_activation(probabilities_, probabilities_.shape());
     submit(dlogits.device(), "cross-entropy-backward", {},
@@ -40,9 +40,9 @@ class MseBackward final : public Node {
   MseBackward(const Tensor& x, const Tensor& y)
       : Node("mse-loss-backward"), x_(saved(x)), y_(saved(y)) {}
 
-  std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
+  Gradients backward(Gradients gradients) override {
     const Tensor& dloss = gradients.front();
-    std::vector<Tensor> results(2);
+    Gradients results(2);
     if (next()[0].node != nullptr) results[0] = gradient_of_first(dloss, x_, y_);
     if (next()[1].node != nullptr) results[1] = gradient_of_first(dloss, y_, x_);
     return results;
@@ -76,7 +76,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets) {
          [out = loss.array(), p = probabilities.array(), in = logits.array(), t = targets.array()](
              LaunchContext& context) { context.kernels.cross_entropy(context, out, p, in, t); });
   if (records_graph(logits.device(), {&logits})) {
-    attach(loss, std::make_shared<CrossEntropyBackward>(probabilities, targets), {&logits});
+    attach(loss, make_node<CrossEntropyBackward>(logits.device(), probabilities, targets),
+           {&logits});
   }
   return loss;
 }
@@ -92,7 +93,7 @@ Tensor mse_loss(const Tensor& x, const Tensor& y) {
            context.kernels.mse(context, out, a, b);
          });
   if (records_graph(x.device(), {&x, &y})) {
-    attach(loss, std::make_shared<MseBackward>(x, y), {&x, &y});
+    attach(loss, make_node<MseBackward>(x.device(), x, y), {&x, &y});
   }
   return loss;
 }

@@ -25,7 +25,7 @@ class BatchNormBackward final : public Node {
         training_(training),
         epsilon_(epsilon) {}
 
-  std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
+  Gradients backward(Gradients gradients) override {
     const Tensor& dy = gradients.front();
     const Tensor dx = empty_activation(x_, x_.shape());
     const Tensor dweight = empty_parameter_gradient(weight_);
@@ -140,8 +140,10 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
            });
   }
   if (records_graph(x.device(), {&x, &weight, &bias})) {
-    attach(y, std::make_shared<BatchNormBackward>(x, weight, bias, mean, spread, training, epsilon),
-           {&x, &weight, &bias});
+    attach(
+        y,
+        make_node<BatchNormBackward>(x.device(), x, weight, bias, mean, spread, training, epsilon),
+        {&x, &weight, &bias});
   }
   return y;
 }

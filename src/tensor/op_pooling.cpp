@@ -21,7 +21,7 @@ class MaxPool2dBackward final : public Node {
   MaxPool2dBackward(const Shape& x_shape, const Tensor& argmax)
       : Node("max-pool2d-backward"), x_shape_(x_shape), argmax_(saved(argmax)) {}
 
-  std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
+  Gradients backward(Gradients gradients) override {
     const Tensor& dy = gradients.front();
     Tensor dx = empty_activation(dy, x_shape_);
     submit(
@@ -45,7 +45,7 @@ class AvgPool2dBackward final : public Node {
   AvgPool2dBackward(const Shape& x_shape, const Pool2dOptions& options)
       : Node("avg-pool2d-backward"), x_shape_(x_shape), options_(options) {}
 
-  std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
+  Gradients backward(Gradients gradients) override {
     const Tensor& dy = gradients.front();
     Tensor dx = empty_activation(dy, x_shape_);
     submit(dy.device(), "avg-pool2d-backward", {}, window_flops(dy, options_),
@@ -91,7 +91,7 @@ Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options) {
         context.kernels.max_pool2d(context, out, index, in, options);
       });
   if (records_graph(x.device(), {&x})) {
-    attach(y, std::make_shared<MaxPool2dBackward>(x.shape(), argmax), {&x});
+    attach(y, make_node<MaxPool2dBackward>(x.device(), x.shape(), argmax), {&x});
   }
   return y;
 }
@@ -103,7 +103,7 @@ Tensor avg_pool2d(const Tensor& x, const Pool2dOptions& options) {
            context.kernels.avg_pool2d(context, out, in, options);
          });
   if (records_graph(x.device(), {&x})) {
-    attach(y, std::make_shared<AvgPool2dBackward>(x.shape(), options), {&x});
+    attach(y, make_node<AvgPool2dBackward>(x.device(), x.shape(), options), {&x});
   }
   return y;
 }

@@ -14,9 +14,7 @@ Tensor view_of(const Tensor& x, const Shape& shape) {
 class ReshapeBackward final : public Node {
  public:
   explicit ReshapeBackward(const Shape& shape) : Node("reshape-backward"), shape_(shape) {}
-  std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
-    return {view_of(gradients.front(), shape_)};
-  }
+  Gradients backward(Gradients gradients) override { return {view_of(gradients.front(), shape_)}; }
 
  private:
   Shape shape_;
@@ -80,7 +78,7 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
   }
   Tensor y = view_of(x, shape);
   if (records_graph(x.device(), {&x})) {
-    attach(y, std::make_shared<ReshapeBackward>(x.shape()), {&x});
+    attach(y, make_node<ReshapeBackward>(x.device(), x.shape()), {&x});
   }
   return y;
 }
@@ -90,11 +88,12 @@ Tensor flatten(const Tensor& x, std::int64_t start_dim) {
   const std::int64_t first = dimension("flatten", x, start_dim);
   const auto sizes = x.shape().sizes();
   if (first + 1 == static_cast<std::int64_t>(sizes.size())) return x;
-  std::vector<std::int64_t> kept(sizes.begin(), sizes.begin() + first);
+  InlineVector<std::int64_t, Shape::kMaxRank> flat;
+  for (const std::int64_t size : sizes.first(static_cast<std::size_t>(first))) flat.push_back(size);
   std::int64_t joined = 1;
   for (const std::int64_t size : sizes.subspan(static_cast<std::size_t>(first))) joined *= size;
-  kept.push_back(joined);
-  return reshape(x, Shape(kept));
+  flat.push_back(joined);
+  return reshape(x, Shape(std::span<const std::int64_t>(flat)));
 }
 
 Tensor concatenate(std::span<const Tensor> parts, std::int64_t dim, MemoryKind kind,

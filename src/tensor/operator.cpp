@@ -11,7 +11,7 @@ namespace {
 
 /// "weight '0.weight'", or the role alone for a tensor without a name.
 std::string call(const Operand& operand) {
-  const std::string& name = operand.tensor.name();
+  const std::string_view name = operand.tensor.name();
   return name.empty() ? std::string(operand.role) : fmt::format("{} '{}'", operand.role, name);
 }
 
@@ -21,9 +21,8 @@ class References {
   explicit References(Operands operands) {
     for (const Operand& operand : operands) {
       if (!operand.tensor.defined() || count_ == references_.size()) continue;
-      const std::string& name = operand.tensor.name();
-      references_[count_++] = {name.empty() ? operand.role : std::string_view(name),
-                               &operand.tensor.array()};
+      const std::string_view name = operand.tensor.name();
+      references_[count_++] = {name.empty() ? operand.role : name, &operand.tensor.array()};
     }
   }
   std::span<const TensorRef> span() const { return {references_.data(), count_}; }
@@ -99,7 +98,7 @@ void check_targets(std::string_view op, const Tensor& targets, const Tensor& log
 }
 
 void submit(Device& device, std::string_view name, std::string_view label, double flops,
-            Operands reads, Operands writes, Launch launch) {
+            Operands reads, Operands writes, Launch&& launch) {
   const References read(reads);
   const References written(writes);
   OpInfo info;
@@ -112,7 +111,7 @@ void submit(Device& device, std::string_view name, std::string_view label, doubl
 }
 
 void submit_copy(Device& device, std::string_view name, std::string_view label, std::size_t bytes,
-                 Operands reads, Operands writes, Launch launch) {
+                 Operands reads, Operands writes, Launch&& launch) {
   const References read(reads);
   const References written(writes);
   OpInfo info;
@@ -136,10 +135,15 @@ Tensor empty_activation(const Tensor& like, const Shape& shape) {
   return Tensor::empty(like.device(), shape, like.dtype(), MemoryKind::kActivations);
 }
 
+std::pmr::string gradient_name(Device& device, std::string_view parameter) {
+  std::pmr::string name(parameter, &device.host_memory());
+  if (!name.empty()) name += ".grad";
+  return name;
+}
+
 Tensor empty_parameter_gradient(const Tensor& parameter) {
-  const std::string& name = parameter.name();
   return Tensor::empty(parameter.device(), parameter.shape(), parameter.dtype(),
-                       MemoryKind::kGradients, name.empty() ? std::string() : name + ".grad");
+                       MemoryKind::kGradients, gradient_name(parameter.device(), parameter.name()));
 }
 
 bool records_graph(const Device& device, std::initializer_list<const Tensor*> inputs) {
@@ -151,7 +155,6 @@ bool records_graph(const Device& device, std::initializer_list<const Tensor*> in
 
 void attach(Tensor& result, std::shared_ptr<Node> node,
             std::initializer_list<const Tensor*> inputs) {
-  node->next().reserve(inputs.size());
   for (const Tensor* input : inputs) {
     node->next().push_back(input->defined() ? input->gradient_edge() : Edge());
   }

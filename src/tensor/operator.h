@@ -4,8 +4,10 @@
 
 #include <initializer_list>
 #include <memory>
+#include <memory_resource>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "ringside/error.h"
 #include "ringside/tensor.h"
@@ -40,10 +42,10 @@ using Operands = std::initializer_list<Operand>;
 
 /// Submits a compute op to the compute stream of `device`.
 void submit(Device& device, std::string_view name, std::string_view label, double flops,
-            Operands reads, Operands writes, Launch launch);
+            Operands reads, Operands writes, Launch&& launch);
 /// Submits a copy op of `bytes` to the compute stream.
 void submit_copy(Device& device, std::string_view name, std::string_view label, std::size_t bytes,
-                 Operands reads, Operands writes, Launch launch);
+                 Operands reads, Operands writes, Launch&& launch);
 
 /// The module that a parameter belongs to: "conv1" of "conv1.weight", empty of "weight".
 std::string_view module_of(const Tensor& parameter);
@@ -52,7 +54,9 @@ std::string_view module_of(const Tensor& parameter);
 
 /// Uninitialised, on `like`'s device and in its dtype: a result, or an activation's gradient.
 Tensor empty_activation(const Tensor& like, const Shape& shape);
-/// Uninitialised, for the gradient of a parameter, called "<parameter>.grad".
+/// "<parameter>.grad", or nothing for a parameter without a name.
+std::pmr::string gradient_name(Device& device, std::string_view parameter);
+/// Uninitialised, for the gradient of a parameter, and called so.
 Tensor empty_parameter_gradient(const Tensor& parameter);
 
 /// True if a result of these (defined) inputs belongs to the graph.
@@ -61,6 +65,12 @@ bool records_graph(const Device& device, std::initializer_list<const Tensor*> in
 /// that order.
 void attach(Tensor& result, std::shared_ptr<Node> node,
             std::initializer_list<const Tensor*> inputs);
+/// A node in the memory that `device` keeps for such objects.
+template <typename N, typename... Arguments>
+std::shared_ptr<N> make_node(Device& device, Arguments&&... arguments) {
+  return std::allocate_shared<N>(std::pmr::polymorphic_allocator<>(&device.host_memory()),
+                                 std::forward<Arguments>(arguments)...);
+}
 /// A tensor as nodes save it, or an undefined one if it is not needed.
 inline Tensor saved(const Tensor& tensor, bool needed = true) {
   return needed && tensor.defined() ? tensor.detach() : Tensor();

@@ -12,7 +12,13 @@
 namespace ringside {
 namespace {
 
-using Bytes = std::vector<std::byte>;
+using Bytes = std::pmr::vector<std::byte>;
+
+/// On the host, for one copy from or to the device.
+std::shared_ptr<Bytes> staging(Device& device, std::size_t bytes) {
+  return std::allocate_shared<Bytes>(std::pmr::polymorphic_allocator<>(&device.host_memory()),
+                                     bytes);
+}
 
 template <typename T>
 T converted(double value) {
@@ -29,23 +35,20 @@ T converted(double value) {
   return static_cast<T>(value);
 }
 
-Bytes to_bytes(std::span<const double> values, DType dtype) {
-  Bytes bytes(values.size() * size_of(dtype));
+/// `place` has room for all.
+void to_bytes(std::byte* place, std::span<const double> values, DType dtype) {
   visit_dtype(dtype, [&]<typename T>() {
-    std::byte* place = bytes.data();
     for (const double value : values) {
       const T element = converted<T>(value);
       std::memcpy(place, &element, sizeof(T));
       place += sizeof(T);
     }
   });
-  return bytes;
 }
 
-std::vector<double> from_bytes(const Bytes& bytes, DType dtype) {
-  std::vector<double> values(bytes.size() / size_of(dtype));
+/// As many values as there is room for.
+void from_bytes(std::span<double> values, const std::byte* place, DType dtype) {
   visit_dtype(dtype, [&]<typename T>() {
-    const std::byte* place = bytes.data();
     for (double& value : values) {
       T element;
       std::memcpy(&element, place, sizeof(T));
@@ -53,7 +56,23 @@ std::vector<double> from_bytes(const Bytes& bytes, DType dtype) {
       place += sizeof(T);
     }
   });
-  return values;
+}
+
+/// Blocks until the values are there; all are `healthy` where nothing executes.
+void read_back(std::span<double> values, const Tensor& tensor, double healthy) {
+  Device& device = tensor.device();
+  // Shared with the launch, which may still run after an error has ended the wait for it.
+  const auto staged = staging(device, device.executes() ? tensor.bytes() : 0);
+  submit_copy(device, "copy-device-to-host", tensor.name(), tensor.bytes(), {{tensor, "input"}}, {},
+              [staged, from = tensor.array()](LaunchContext& context) {
+                context.kernels.copy_to_host(context, staged->data(), from);
+              });
+  device.compute().synchronize();
+  if (device.executes()) {
+    from_bytes(values, staged->data(), tensor.dtype());
+  } else {
+    std::fill(values.begin(), values.end(), healthy);
+  }
 }
 
 }  // namespace
@@ -61,12 +80,11 @@ std::vector<double> from_bytes(const Bytes& bytes, DType dtype) {
 // ---------------------------------------------------------------- making
 
 Tensor Tensor::view(Device& device, const Buffer& buffer, std::size_t offset, const Shape& shape,
-                    DType dtype, std::string name) {
-  auto impl = std::make_shared<Impl>();
-  impl->device = &device;
+                    DType dtype, std::string_view name) {
+  auto impl = Impl::make(device);
   impl->buffer = buffer;
   impl->array = buffer.array(dtype, shape, offset);
-  impl->name = std::move(name);
+  impl->name = name;
   const std::size_t available = buffer ? buffer.storage()->bytes() : 0;
   if (offset > available || impl->array.bytes() > available - offset ||
       offset % size_of(dtype) != 0) {
@@ -79,28 +97,28 @@ Tensor Tensor::view(Device& device, const Buffer& buffer, std::size_t offset, co
 }
 
 Tensor Tensor::empty(Device& device, const Shape& shape, DType dtype, MemoryKind kind,
-                     std::string name) {
+                     std::string_view name) {
   const std::size_t bytes = static_cast<std::size_t>(shape.numel()) * size_of(dtype);
-  return view(device, device.allocate(bytes, kind), 0, shape, dtype, std::move(name));
+  return view(device, device.allocate(bytes, kind), 0, shape, dtype, name);
 }
 
 Tensor Tensor::full(Device& device, const Shape& shape, DType dtype, double value, MemoryKind kind,
-                    std::string name) {
-  Tensor tensor = empty(device, shape, dtype, kind, std::move(name));
+                    std::string_view name) {
+  Tensor tensor = empty(device, shape, dtype, kind, name);
   fill_in_place(tensor, value);
   return tensor;
 }
 
 Tensor Tensor::from_host(Device& device, const Shape& shape, DType dtype,
-                         std::span<const double> values, MemoryKind kind, std::string name) {
+                         std::span<const double> values, MemoryKind kind, std::string_view name) {
   if (values.size() != static_cast<std::size_t>(shape.numel())) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("from_host: {} values do not fill shape {} of {} elements",
                             values.size(), to_string(shape), shape.numel()));
   }
-  Tensor tensor = empty(device, shape, dtype, kind, std::move(name));
-  auto staged =
-      std::make_shared<const Bytes>(device.executes() ? to_bytes(values, dtype) : Bytes());
+  Tensor tensor = empty(device, shape, dtype, kind, name);
+  const auto staged = staging(device, device.executes() ? tensor.bytes() : 0);
+  if (device.executes()) to_bytes(staged->data(), values, dtype);
   submit_copy(device, "copy-host-to-device", tensor.name(), tensor.bytes(), {},
               {{tensor, "output"}}, [to = tensor.array(), staged](LaunchContext& context) {
                 context.kernels.copy_from_host(context, to, staged->data());
@@ -112,17 +130,9 @@ Tensor Tensor::from_host(Device& device, const Shape& shape, DType dtype,
 
 std::vector<double> host_values(const Tensor& tensor, double healthy) {
   check_defined("host_values", {{tensor, "tensor"}});
-  Device& device = tensor.device();
-  auto staged = std::make_shared<Bytes>(device.executes() ? tensor.bytes() : 0);
-  submit_copy(device, "copy-device-to-host", tensor.name(), tensor.bytes(), {{tensor, "input"}}, {},
-              [staged, from = tensor.array()](LaunchContext& context) {
-                context.kernels.copy_to_host(context, staged->data(), from);
-              });
-  device.compute().synchronize();
-  if (!device.executes()) {
-    return std::vector<double>(static_cast<std::size_t>(tensor.numel()), healthy);
-  }
-  return from_bytes(*staged, tensor.dtype());
+  std::vector<double> values(static_cast<std::size_t>(tensor.numel()));
+  read_back(values, tensor, healthy);
+  return values;
 }
 
 double host_value(const Tensor& tensor, double healthy) {
@@ -130,7 +140,9 @@ double host_value(const Tensor& tensor, double healthy) {
   if (tensor.numel() != 1) {
     fail("host_value", fmt::format("tensor {} must have one element", to_string(tensor.shape())));
   }
-  return host_values(tensor, healthy).front();
+  double value = 0;
+  read_back({&value, 1}, tensor, healthy);
+  return value;
 }
 
 // ---------------------------------------------------------------- members
@@ -140,8 +152,8 @@ const Shape& Tensor::shape() const { return impl_->array.shape; }
 DType Tensor::dtype() const { return impl_->array.dtype; }
 const Buffer& Tensor::buffer() const { return impl_->buffer; }
 const DeviceArray& Tensor::array() const { return impl_->array; }
-const std::string& Tensor::name() const { return impl_->name; }
-void Tensor::set_name(std::string name) { impl_->name = std::move(name); }
+std::string_view Tensor::name() const { return impl_->name; }
+void Tensor::set_name(std::string_view name) { impl_->name = name; }
 
 bool Tensor::requires_grad() const { return impl_->requires_grad || impl_->grad_fn != nullptr; }
 
@@ -180,8 +192,7 @@ void Tensor::set_accumulate_hook(std::function<void(Tensor&)> hook) {
 }
 
 Tensor Tensor::detach() const {
-  auto impl = std::make_shared<Impl>();
-  impl->device = impl_->device;
+  auto impl = Impl::make(*impl_->device);
   impl->buffer = impl_->buffer;
   impl->array = impl_->array;
   impl->name = impl_->name;

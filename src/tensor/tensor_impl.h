@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <memory_resource>
 #include <string>
 #include <vector>
 
@@ -12,10 +13,17 @@
 namespace ringside {
 
 struct Tensor::Impl {
-  Device* device = nullptr;
+  explicit Impl(Device& of) : device(&of), name(&of.host_memory()) {}
+  /// A new handle of `device`, without an array.
+  static std::shared_ptr<Impl> make(Device& device) {
+    return std::allocate_shared<Impl>(std::pmr::polymorphic_allocator<>(&device.host_memory()),
+                                      device);
+  }
+
+  Device* device;
   Buffer buffer;
   DeviceArray array;
-  std::string name;
+  std::pmr::string name;
 
   bool requires_grad = false;     // of a leaf
   std::shared_ptr<Node> grad_fn;  // of a result
@@ -34,7 +42,7 @@ class Accumulator final : public Node {
   static constexpr std::uint64_t kSequence = std::numeric_limits<std::uint64_t>::max();
 
   explicit Accumulator(std::weak_ptr<Tensor::Impl> leaf);
-  std::vector<Tensor> backward(std::vector<Tensor> gradients) override;
+  Gradients backward(Gradients gradients) override;
 
  private:
   /// The first gradient becomes grad (stolen if nobody else holds it, else copied), later ones are

@@ -57,6 +57,8 @@ const std::map<std::string, std::string> kRoomOfPublicHeader = {
     {"error", "core"},
     {"dtype", "core"},
     {"float16", "core"},
+    {"inline_function", "core"},
+    {"inline_vector", "core"},
     {"device", "device"},
     {"kernels", "device"},
     {"schedule", "schedule"},

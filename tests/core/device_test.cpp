@@ -28,7 +28,7 @@ class ScriptStream : public Stream {
       : device_(device), script_(script) {}
   Device& device() override { return device_; }
   StreamKind kind() const override { return StreamKind::kCompute; }
-  void enqueue(Launch /*launch*/) override { script_.emplace_back("enqueue"); }
+  void enqueue(Launch&& /*launch*/) override { script_.emplace_back("enqueue"); }
   std::shared_ptr<Event> record() override {
     return std::make_shared<ScriptEvent>(last_op(), this);
   }

@@ -73,7 +73,7 @@ class InlineDevice final : public Device {
     explicit InlineStream(InlineDevice& device) : device_(device) {}
     Device& device() override { return device_; }
     StreamKind kind() const override { return StreamKind::kCompute; }
-    void enqueue(Launch launch) override {
+    void enqueue(Launch&& launch) override {
       if (!device_.executes_ || error_) return;
       LaunchContext context{*device_.kernels_};
       try {

@@ -12,7 +12,7 @@ using Names = std::vector<std::string>;
 
 /// Appends the tensor's name to `order` whenever its gradient has been accumulated.
 void note_arrival(Tensor& tensor, Names& order) {
-  tensor.set_accumulate_hook([&order](Tensor& leaf) { order.push_back(leaf.name()); });
+  tensor.set_accumulate_hook([&order](Tensor& leaf) { order.emplace_back(leaf.name()); });
 }
 
 TEST(Autograd, LinearGradientsArriveFromTheLastLayerBiasBeforeWeight) {
@@ -238,7 +238,7 @@ TEST(Autograd, ALeafThatIsGoneLeavesTheRestOfTheGraphAlone) {
 class SplitBackward final : public Node {
  public:
   SplitBackward() : Node("split-backward", 2) {}
-  std::vector<Tensor> backward(std::vector<Tensor> gradients) override {
+  Gradients backward(Gradients gradients) override {
     arrived = {gradients[0].defined(), gradients[1].defined()};
     return {gradients[1]};
   }

@@ -36,7 +36,7 @@ class FakeStream : public Stream {
       : device_(device), kind_(kind), kernels_(kernels) {}
   Device& device() override { return device_; }
   StreamKind kind() const override { return kind_; }
-  void enqueue(Launch launch) override { launches_.push_back(std::move(launch)); }
+  void enqueue(Launch&& launch) override { launches_.push_back(std::move(launch)); }
   std::shared_ptr<Event> record() override { return std::make_shared<FakeEvent>(last_op(), this); }
   void synchronize() override {
     LaunchContext context{kernels_, native_};

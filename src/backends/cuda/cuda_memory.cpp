@@ -46,7 +46,7 @@ Memory::Memory(int index) : index_(index) {
 Memory::~Memory() { static_cast<void>(cudaStreamDestroy(stream_)); }
 
 std::shared_ptr<Storage> Memory::allocate(std::size_t bytes) {
-  if (bytes == 0) return std::make_shared<Storage>(nullptr, 0, nullptr);
+  if (bytes == 0) return std::make_shared<Storage>(nullptr, 0, Storage::Release());
   RINGSIDE_CUDA_CHECK(cudaSetDevice(index_));
   void* data = nullptr;
   const cudaError_t error = cudaMallocAsync(&data, bytes, stream_);

@@ -67,7 +67,7 @@ CudaStream::~CudaStream() {
 
 Device& CudaStream::device() { return device_; }
 
-void CudaStream::enqueue(Launch launch) {
+void CudaStream::enqueue(Launch&& launch) {
   device_.make_current();
   let_go_of_done();
   const auto kept = std::make_shared<Launch>(std::move(launch));
@@ -81,7 +81,7 @@ void CudaStream::enqueue(Launch launch) {
   keep_alive(kept);
 }
 
-void CudaStream::enqueue_op(const OpInfo& info, Launch launch) {
+void CudaStream::enqueue_op(const OpInfo& info, Launch&& launch) {
   try {
     enqueue(std::move(launch));
     if (device_.launch_blocking()) synchronize();

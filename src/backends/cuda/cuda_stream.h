@@ -43,7 +43,7 @@ class CudaStream : public Stream {
 
   Device& device() override;
   StreamKind kind() const override { return kind_; }
-  void enqueue(Launch launch) override;
+  void enqueue(Launch&& launch) override;
   std::shared_ptr<Event> record() override;
   void synchronize() override;
 
@@ -52,7 +52,7 @@ class CudaStream : public Stream {
   void keep_alive(std::shared_ptr<const void> used);
 
  protected:
-  void enqueue_op(const OpInfo& info, Launch launch) override;
+  void enqueue_op(const OpInfo& info, Launch&& launch) override;
   void enqueue_wait(const std::shared_ptr<Event>& event) override;
 
  private:

@@ -37,7 +37,7 @@ MetaDevice::MetaDevice(int rank, std::size_t capacity)
 
 Buffer MetaDevice::allocate(std::size_t bytes, MemoryKind kind) {
   std::shared_ptr<void> charge = ledger_->charge(bytes, kind);
-  return {std::make_shared<Storage>(nullptr, bytes, nullptr), std::move(charge)};
+  return {std::make_shared<Storage>(nullptr, bytes, Storage::Release()), std::move(charge)};
 }
 
 }  // namespace ringside

@@ -18,12 +18,12 @@ class MetaStream : public Stream {
   MetaStream(Device& device, StreamKind kind) : device_(device), kind_(kind) {}
   Device& device() override { return device_; }
   StreamKind kind() const override { return kind_; }
-  void enqueue(Launch /*launch*/) override {}
+  void enqueue(Launch&& /*launch*/) override {}
   std::shared_ptr<Event> record() override;
   void synchronize() override {}
 
  protected:
-  void enqueue_op(const OpInfo& /*info*/, Launch /*launch*/) override {}
+  void enqueue_op(const OpInfo& /*info*/, Launch&& /*launch*/) override {}
   void enqueue_wait(const std::shared_ptr<Event>& event) override;
 
  private:

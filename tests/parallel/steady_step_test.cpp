@@ -1,0 +1,127 @@
+// A steady training step takes nothing from the heap: counted by operators new of this program's
+// own.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "ringside/strategy.h"
+#include "ringside/world.h"
+
+namespace {
+
+std::atomic<bool> counting{false};
+std::atomic<long> allocations{0};
+
+void* counted_allocation(std::size_t bytes, std::size_t alignment) {
+  if (counting.load(std::memory_order_relaxed)) allocations.fetch_add(1, std::memory_order_relaxed);
+  const std::size_t size = (bytes + alignment - 1) / alignment * alignment;
+  void* block = std::aligned_alloc(alignment, size == 0 ? alignment : size);
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  return counted_allocation(bytes, alignof(std::max_align_t));
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return counted_allocation(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* block) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t) noexcept { std::free(block); }
+void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
+
+namespace ringside {
+namespace {
+
+constexpr int kWarmUp = 20;
+constexpr int kCounted = 20;
+constexpr std::int64_t kRows = 8;
+
+struct Model {
+  const char* name;
+  Shape sample;
+};
+
+/// Allocations per step, of all threads, after the first steps. Every rank calls it.
+double steady_allocations(Strategy& strategy, const Model& model, bool counts) {
+  Device& device = strategy.input_device();
+  std::vector<std::int64_t> sizes{kRows};
+  for (const std::int64_t size : model.sample.sizes()) sizes.push_back(size);
+  const Batch batch{Tensor::full(device, Shape(sizes), DType::kFloat32, 0.5, MemoryKind::kInputs,
+                                 "inputs with a name that is not short"),
+                    Tensor::full(device, Shape{kRows}, DType::kInt64, 1, MemoryKind::kInputs)};
+  for (int step = 0; step < kWarmUp + kCounted; ++step) {
+    if (counts && step == kWarmUp) {
+      allocations = 0;
+      counting = true;
+    }
+    const StepResult result = strategy.train_step(batch, step);
+    EXPECT_GT(host_value(result.loss, 1), 0);
+  }
+  if (counts) counting = false;
+  return static_cast<double>(allocations) / kCounted;
+}
+
+const OptimizerFactory kSgd = [](std::vector<NamedTensor> parameters) {
+  return make_sgd(std::move(parameters), {});
+};
+const LossFunction kLoss = [](const Tensor& output, const Tensor& targets) {
+  return cross_entropy(output, targets);
+};
+
+std::shared_ptr<Module> model_on(Device& device, const Model& model) {
+  Generator generator(0);
+  return make_model(model.name, {device, DType::kFloat32, generator}, model.sample, 10);
+}
+
+class SteadyStep : public testing::TestWithParam<Model> {};
+INSTANTIATE_TEST_SUITE_P(Models, SteadyStep,
+                         testing::Values(Model{"mlp:64,32,10", Shape{64}},
+                                         Model{"lenet", Shape{1, 28, 28}}));
+
+TEST_P(SteadyStep, OfOneDeviceAllocatesNothing) {
+  WorldOptions options;
+  options.size = 1;
+  const auto world = open_world("sim", options);
+  double count = -1;
+  world->drive([&] {
+    const auto strategy =
+        make_single(model_on(world->device(0), GetParam()), *world, 0, {kLoss, kSgd});
+    count = steady_allocations(*strategy, GetParam(), true);
+  });
+  EXPECT_EQ(count, 0);
+}
+
+/// What a collective call takes for its books.
+constexpr double kPerCall = 20;
+
+class SteadyDdpStep : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, SteadyDdpStep, testing::Values(1, 2));
+
+TEST_P(SteadyDdpStep, AllocatesForItsCollectiveOnly) {
+  WorldOptions options;
+  options.size = GetParam();
+  const auto world = open_world("sim", options);
+  const Model model{"lenet", Shape{1, 28, 28}};  // its gradients fit one bucket
+  double count = -1;
+  world->run([&](Rank& rank) {
+    DdpOptions ddp;
+    ddp.loss = kLoss;
+    ddp.optimizer = kSgd;
+    const auto strategy = make_ddp(model_on(rank.device, model), rank, ddp);
+    const double counted = steady_allocations(*strategy, model, rank.rank == 0);
+    if (rank.rank == 0) count = counted;
+  });
+  EXPECT_LE(count, kPerCall * GetParam());
+}
+
+}  // namespace
+}  // namespace ringside
