@@ -1,6 +1,7 @@
 #include "trace/op_descriptions.h"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -14,14 +15,47 @@ constexpr std::size_t kFirstSlots = 64;
 // Arrays that a rank does not have (a gather's result beside the root) are not tensors of the op.
 bool is_there(const TensorRef& ref) { return ref.array != nullptr && !ref.array->empty(); }
 
+// Names are short: the call of a function would cost more than comparing them word by word.
+bool equal(std::string_view a, std::string_view b) {
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  const auto differ = [&](std::size_t at) {
+    std::uint64_t of_a = 0;
+    std::uint64_t of_b = 0;
+    std::memcpy(&of_a, a.data() + at, kWord);
+    std::memcpy(&of_b, b.data() + at, kWord);
+    return of_a != of_b;
+  };
+  if (a.size() != b.size()) return false;
+  if (a.size() < kWord) {
+    for (std::size_t at = 0; at < a.size(); ++at) {
+      if (a[at] != b[at]) return false;
+    }
+    return true;
+  }
+  for (std::size_t at = 0; at + kWord < a.size(); at += kWord) {
+    if (differ(at)) return false;
+  }
+  return !differ(a.size() - kWord);  // overlaps the word before
+}
+
+bool equal(const Shape& a, const Shape& b) {
+  const std::span<const std::int64_t> sizes = a.sizes();
+  const std::span<const std::int64_t> others = b.sizes();
+  if (sizes.size() != others.size()) return false;
+  for (std::size_t dim = 0; dim < sizes.size(); ++dim) {
+    if (sizes[dim] != others[dim]) return false;
+  }
+  return true;
+}
+
 bool equal(const std::vector<TraceTensor>& known, std::span<const TensorRef> refs) {
   std::size_t count = 0;
   for (const TensorRef& ref : refs) {
     if (!is_there(ref)) continue;
     if (count == known.size()) return false;
     const TraceTensor& tensor = known[count++];
-    if (tensor.name != ref.name || tensor.dtype != ref.array->dtype ||
-        tensor.shape != ref.array->shape) {
+    if (tensor.dtype != ref.array->dtype || !equal(tensor.shape, ref.array->shape) ||
+        !equal(tensor.name, ref.name)) {
       return false;
     }
   }
@@ -40,9 +74,10 @@ bool equal(const TraceOp& known, const HeardOp& heard) {
   const OpInfo& info = heard.info;
   return known.kind == info.kind && known.phase == context.phase && known.stream == heard.stream &&
          known.bucket == context.bucket && known.peer == info.peer && known.flops == info.flops &&
-         known.bytes == info.bytes && known.name == info.name && known.label == info.label &&
-         known.host_thread == context.host_thread && equal(known.reads, info.reads) &&
-         equal(known.writes, info.writes) && equal(known.collective, info.collective);
+         known.bytes == info.bytes && equal(known.name, info.name) &&
+         equal(known.label, info.label) && equal(known.host_thread, context.host_thread) &&
+         equal(known.reads, info.reads) && equal(known.writes, info.writes) &&
+         equal(known.collective, info.collective);
 }
 
 std::vector<TraceTensor> described(std::span<const TensorRef> refs) {
