@@ -24,6 +24,8 @@
 
 namespace ringside {
 
+enum class OpKind : std::uint8_t;  // device.h
+
 enum class Operation : std::uint8_t {
   kBroadcast,
   kScatter,
@@ -184,6 +186,9 @@ ScheduleCost count_cost(const Schedule& schedule);
 /// other. Returns the first violation in words ("rank 2, element 5: contribution of rank 1 counted
 /// twice"), or an empty string.
 std::string check_schedule(const Schedule& schedule);
+
+/// The kind of a rank's op in `operation`: a send, a recv, else a collective.
+OpKind kind_of(Operation operation);
 
 /// What the trace keeps of a collective, send or recv: one op per rank; messages follow by
 /// make_schedule(request).

@@ -3,15 +3,6 @@
 #include "schedule/request.h"
 
 namespace ringside {
-namespace {
-
-OpKind kind_of(Operation operation) {
-  if (operation == Operation::kSend) return OpKind::kSend;
-  if (operation == Operation::kRecv) return OpKind::kRecv;
-  return OpKind::kCollective;
-}
-
-}  // namespace
 
 Announcement::Announcement(Stream& stream, const CollectiveCall& call,
                            const CallSignature& signature, const CommunicatorName& communicator,

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/names.h"
+#include "ringside/device.h"
 #include "ringside/schedule.h"
 
 namespace ringside {
@@ -79,6 +80,11 @@ bool takes_counts(Operation operation) {
 
 bool is_pair(Operation operation) {
   return operation == Operation::kSend || operation == Operation::kRecv;
+}
+
+OpKind kind_of(Operation operation) {
+  if (operation == Operation::kSend) return OpKind::kSend;
+  return operation == Operation::kRecv ? OpKind::kRecv : OpKind::kCollective;
 }
 
 std::string_view to_string(ReduceOp op) { return name_of(kReduceOpNames, op); }

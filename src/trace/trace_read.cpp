@@ -151,11 +151,6 @@ TraceCollective read_collective(const JsonValue& json, int devices, int world_ra
   return collective;
 }
 
-OpKind kind_of(Operation operation) {
-  if (operation == Operation::kSend) return OpKind::kSend;
-  return operation == Operation::kRecv ? OpKind::kRecv : OpKind::kCollective;
-}
-
 // What depends on the kind of op: `field` must be there, may be, or must not.
 enum class Presence : std::uint8_t { kNever, kMaybe, kAlways };
 

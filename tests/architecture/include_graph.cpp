@@ -24,7 +24,7 @@ using Rooms = std::set<std::string>;
 const std::vector<std::pair<std::string, Rooms>> kMayInclude = {
     {"core", {}},
     {"device", {"core"}},
-    {"schedule", {"core"}},
+    {"schedule", {"core", "device"}},
     {"trace", {"core", "device", "schedule"}},
     {"scenario", {"core", "device", "schedule", "trace"}},
     {"tensor", {"core", "device"}},

@@ -1,6 +1,7 @@
 // Names go both ways, and a wrong one is answered with the list.
 #include <gtest/gtest.h>
 
+#include "ringside/device.h"
 #include "ringside/error.h"
 #include "ringside/schedule.h"
 
@@ -22,6 +23,13 @@ TEST(ScheduleNames, ParseIsTheInverse) {
   for (const auto border : {Border::kNccl, Border::kGloo, Border::kEven}) {
     EXPECT_EQ(parse_border(to_string(border)), border);
   }
+}
+
+TEST(ScheduleNames, AnOperationHasAKindOfOp) {
+  EXPECT_EQ(kind_of(Operation::kSend), OpKind::kSend);
+  EXPECT_EQ(kind_of(Operation::kRecv), OpKind::kRecv);
+  EXPECT_EQ(kind_of(Operation::kAllReduce), OpKind::kCollective);
+  EXPECT_EQ(kind_of(Operation::kBarrier), OpKind::kCollective);
 }
 
 TEST(ScheduleNames, OperationsAreKnownWithAndWithoutHyphen) {
