@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -12,7 +13,27 @@
 namespace ringside {
 namespace {
 
-using nlohmann::json;
+/// A JSON object's fields. nlohmann's parser asks operator[] for a place for each field that it
+/// reads, and would silently keep the last of two with one name.
+template <typename Key, typename Value, typename Less, typename Allocator>
+class Fields : public std::map<Key, Value, Less, Allocator> {
+ public:
+  using Map = std::map<Key, Value, Less, Allocator>;
+  using Map::Map;
+
+  Value& operator[](const Key& key) {
+    const auto [field, is_new] = Map::try_emplace(key);
+    if (!is_new) repeated_ = key;
+    return field->second;
+  }
+  /// A name that came twice.
+  const std::optional<Key>& repeated() const { return repeated_; }
+
+ private:
+  std::optional<Key> repeated_;
+};
+
+using json = nlohmann::basic_json<Fields>;
 
 const json& json_of(const void* value) { return *static_cast<const json*>(value); }
 
@@ -174,6 +195,9 @@ JsonValue JsonValue::operator[](std::size_t index) const {
 void JsonValue::allow_only(std::initializer_list<std::string_view> fields) const {
   const json& value = json_of(value_);
   if (!value.is_object()) fault(fmt::format("must be an object, not {}", value.type_name()));
+  if (const auto& name = value.get_ref<const json::object_t&>().repeated()) {
+    fault(fmt::format("field '{}' stands there twice; leave one of them out", *name));
+  }
   for (const auto& field : value.items()) {
     if (std::find(fields.begin(), fields.end(), field.key()) == fields.end()) {
       fault(fmt::format("unknown field '{}'; known are {}", field.key(), fmt::join(fields, ", ")));

@@ -43,7 +43,7 @@ class JsonValue {
   std::size_t length() const;
   JsonValue operator[](std::size_t index) const;
 
-  /// An object's fields; a missing one is a fault of the object.
+  /// An object's fields; one that is missing, unknown or there twice is a fault of the object.
   void allow_only(std::initializer_list<std::string_view> fields) const;
   JsonValue at(std::string_view field) const;
   std::optional<JsonValue> find(std::string_view field) const;

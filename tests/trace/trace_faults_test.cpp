@@ -57,6 +57,17 @@ TEST(TraceFaults, FieldsAreKnownAndThere) {
       "norm, checksum");
 }
 
+TEST(TraceFaults, NoFieldStandsTwice) {
+  EXPECT_EQ(fault(R"("version":1)", R"("version":1,"version":1)"),
+            "t.json: field 'version' stands there twice; leave one of them out");
+  EXPECT_EQ(fault(R"("name":"all-reduce")", R"("name":"all-gather","name":"all-reduce")"),
+            "t.json: ops[0]: field 'name' stands there twice; leave one of them out");
+  EXPECT_EQ(fault(R"("operation":)", R"("ranks":2,"operation":)"),
+            "t.json: ops[0].collective: field 'ranks' stands there twice; leave one of them out");
+  EXPECT_EQ(fault(R"({"name":"data")", R"({"name":"","name":"data")"),
+            "t.json: ops[0].reads[0]: field 'name' stands there twice; leave one of them out");
+}
+
 TEST(TraceFaults, TypesAreRight) {
   EXPECT_EQ(fault(R"("name":"all-reduce")", R"("name":7)"),
             "t.json: ops[0].name: must be a string, not number");
