@@ -64,7 +64,7 @@ class FactsBuilder {
   void add_compute(TimedLane& lane, const std::vector<const TraceOp*>& ops);
   void add_communication(TimedLane& lane, const std::vector<const TraceOp*>& ops);
   void add_wait(TimedLane& lane, const TraceOp& op, double from);
-  void note_wait(const TraceOp& op, int bucket_before, double busy_until);
+  void note_wait(const TraceOp& op, const TraceOp* before, double busy_until);
   std::string compute_group(const TraceOp& op, const std::string& before) const;
   TimedBox compute_box(const TraceOp& op, const std::string& layer, int bucket) const;
   TimedBox communication_box(const TraceOp& op) const;
@@ -215,8 +215,9 @@ void FactsBuilder::add_wait(TimedLane& lane, const TraceOp& op, double from) {
   lane.communication.push_back(std::move(box));
 }
 
-// A bucket waits for the last rank to come and, ready everywhere, for the one before it.
-void FactsBuilder::note_wait(const TraceOp& op, int bucket_before, double busy_until) {
+// A bucket waits for the last rank to come and, ready everywhere, for the collective before it.
+// What belongs to no bucket (the buffers of a module) is drawn as waiting, but gets no sentence.
+void FactsBuilder::note_wait(const TraceOp& op, const TraceOp* before, double busy_until) {
   if (op.bucket < 0) return;
   const auto consider = [&](double time, const std::string& waits_for) {
     if (time < kGap * (facts_.end - facts_.begin)) return;
@@ -224,8 +225,10 @@ void FactsBuilder::note_wait(const TraceOp& op, int bucket_before, double busy_u
     facts_.longest_wait = {op.bucket, waits_for, time};
   };
   const TraceOp& last = *last_to_come_.at(key_of(*op.collective));
-  if (bucket_before >= 0) {
-    consider(busy_until - ready(last), fmt::format("bucket {}", bucket_before));
+  if (before != nullptr) {
+    consider(busy_until - ready(last), before->bucket >= 0
+                                           ? fmt::format("bucket {}", before->bucket)
+                                           : fmt::format("the {} before", before->name));
   }
   if (last.rank != op.rank) {
     consider(entry(op).start - std::max(ready(op), busy_until),
@@ -239,7 +242,7 @@ void FactsBuilder::add_communication(TimedLane& lane, const std::vector<const Tr
   for (const TraceOp* op : ops) {
     if (!op->collective) continue;
     add_wait(lane, *op, std::max(ready(*op), busy_until));
-    note_wait(*op, before == nullptr ? -1 : before->bucket, busy_until);
+    note_wait(*op, before, busy_until);
     busy_until = std::max(busy_until, entry(*op).end);
     TimedBox box = communication_box(*op);
     const bool joins = before != nullptr && before->bucket == op->bucket &&

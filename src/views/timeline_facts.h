@@ -37,7 +37,7 @@ struct TimedMark {
 /// A bucket whose gradients are ready and that is not yet all-reduced.
 struct BucketWait {
   int bucket = -1;
-  std::string waits_for;  ///< "bucket 1", "rank 2"
+  std::string waits_for;  ///< "bucket 1", "the broadcast before", "rank 2"
   double time = 0;        ///< seconds
 };
 

@@ -4,6 +4,7 @@
 
 #include "ringside/views.h"
 #include "support/example_traces.h"
+#include "support/trace_builder.h"
 #include "views/dot_nodes.h"
 #include "views/golden.h"
 #include "views/label_places.h"
@@ -46,6 +47,37 @@ TEST(TimelinePicture, TellsWhichRankABucketWaitsFor) {
   rates.link_bytes_per_second *= 1000;
   const std::string caption = draw_timeline(trace, replay(trace, rates, 0), 0, {}).caption;
   EXPECT_NE(caption.find(" Bucket 2 waits longest: 1.5 ms for rank 2."), std::string::npos)
+      << caption;
+}
+
+TEST(TimelinePicture, TellsOfABucketThatWaitsForACollectiveWithoutOne) {
+  TraceRun run;
+  run.strategy = "ddp";
+  run.devices = 2;
+  test::TraceBuilder builder(run);
+  ScheduleRequest request;
+  request.ranks = 2;
+  request.count = 1'000'000;
+  for (int rank = 0; rank < 2; ++rank) {
+    builder.at(0, Phase::kSyncBuffers);
+    request.operation = Operation::kBroadcast;
+    builder.collective(rank, request, ReduceOp::kSum, 1, {}, {});
+    builder.at(0, Phase::kBackward);
+    builder.compute(rank, "linear-backward-weight", "0", 1e9, {}, {});
+    builder.at(0, Phase::kAllReduce, "main", 0);
+    builder.wait(rank, StreamKind::kCommunication, builder.last(rank, StreamKind::kCompute));
+    request.operation = Operation::kAllReduce;
+    builder.collective(rank, request, ReduceOp::kAvg, 2, {}, {});
+  }
+  Rates rates;
+  rates.flops_per_second = 1e12;  // the gradient is there after 1 ms
+  rates.compute_overhead = 0;
+  rates.link_bytes_per_second = 1e9;  // the broadcast takes 4 ms
+  rates.link_latency = 0;
+  const Trace trace = builder.finish();
+  const std::string caption = draw_timeline(trace, replay(trace, rates, 0), 0, {}).caption;
+  EXPECT_NE(caption.find(" Bucket 0 waits longest: 3 ms for the broadcast before."),
+            std::string::npos)
       << caption;
 }
 
