@@ -1,18 +1,18 @@
 // The JSON document of a run.
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <type_traits>
+#include <variant>
 
 #include "cli/json.h"
 #include "cli/run_report.h"
+#include "scenario/options.h"
 
 namespace ringside::cli {
 namespace {
 
 using nlohmann::ordered_json;
-
-template <typename Value>
-ordered_json or_null(const std::optional<Value>& value) {
-  return value ? ordered_json(*value) : ordered_json(nullptr);
-}
 
 ordered_json event_json(const ScenarioEvent& event) {
   ordered_json json{{"kind", to_string(event.kind)}, {"rank", event.rank}, {"step", event.step}};
@@ -24,45 +24,26 @@ ordered_json event_json(const ScenarioEvent& event) {
   return json;
 }
 
-ordered_json scenario_json(const Scenario& s) {
+ordered_json value_json(const OptionValue& value) {
+  return std::visit(
+      [](const auto& held) {
+        constexpr bool is_given = !std::is_same_v<std::decay_t<decltype(held)>, std::monostate>;
+        if constexpr (is_given) return ordered_json(held);
+        return ordered_json(nullptr);
+      },
+      value);
+}
+
+ordered_json scenario_json(const Scenario& scenario) {
   ordered_json json;
-  json["strategy"] = s.strategy;
-  json["backend"] = s.backend;
-  json["devices"] = s.devices;
-  json["model"] = s.model;
-  json["data"] = s.data;
-  json["batch_size"] = s.batch_size;
-  json["epochs"] = or_null(s.epochs);
-  json["steps"] = or_null(s.steps);
-  json["optimizer"] = s.optimizer;
-  json["lr"] = s.lr;
-  json["momentum"] = s.momentum;
-  json["weight_decay"] = s.weight_decay;
-  json["nesterov"] = s.nesterov;
-  json["beta1"] = s.beta1;
-  json["beta2"] = s.beta2;
-  json["eps"] = s.epsilon;
-  json["clip_grad_norm"] = s.clip_grad_norm;
-  json["seed"] = s.seed;
-  json["dtype"] = to_string(s.dtype);
-  json["device_ids"] = s.device_ids;
-  json["output_device"] = or_null(s.output_device);
-  json["chunk_sizes"] = s.chunk_sizes;
-  json["bucket_cap_mb"] = s.bucket_cap_mb;
-  json["first_bucket_mb"] = s.first_bucket_mb;
-  json["broadcast_buffers"] = s.broadcast_buffers;
-  json["algorithm"] = to_string(s.algorithm);
-  json["direction"] = to_string(s.direction);
-  json["border"] = to_string(s.border);
-  json["memory"] = s.memory;
-  json["sim_workers"] = s.sim_workers;
-  json["stepwise"] = s.stepwise;
-  json["loader_workers"] = s.loader_workers;
-  json["pin_memory"] = s.pin_memory;
-  json["non_blocking"] = s.non_blocking;
-  json["shuffle"] = s.shuffle;
+  for (const ScenarioOption& option : scenario_options()) {
+    if (option.get == nullptr) continue;
+    std::string key(option.name);
+    std::replace(key.begin(), key.end(), '-', '_');
+    json[key] = value_json(option.get(scenario));
+  }
   json["events"] = ordered_json::array();
-  for (const ScenarioEvent& event : s.events) json["events"].push_back(event_json(event));
+  for (const ScenarioEvent& event : scenario.events) json["events"].push_back(event_json(event));
   return json;
 }
 

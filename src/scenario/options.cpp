@@ -5,121 +5,18 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
 #include <string>
-#include <vector>
 
-#include "core/nearest_name.h"
 #include "ringside/error.h"
-#include "scenario/values.h"
+#include "scenario/option_rules.h"
 
 namespace ringside {
 namespace {
 
-using Text = std::string_view;
-constexpr std::int64_t kIntMax = std::numeric_limits<int>::max();
+using namespace option_rules;
 
-// A rank of an executing backend has a host thread, streams, and a copy of the model of its own.
-constexpr std::int64_t kMaxDevices = 1024;
-constexpr std::int64_t kMaxMetaDevices = 16384;
 constexpr std::int64_t kMaxThreads = 256;
 constexpr std::int64_t kMaxPieces = 4096;
-constexpr double kMaxNumber = 1e9;  // also of MiB: a size in bytes still fits
-
-[[noreturn]] void throw_value(Text name, Text value, Text problem, std::string hint = {}) {
-  throw Error(ErrorKind::kInvalidArgument, fmt::format("{} {}: {}", name, value, problem),
-              std::move(hint));
-}
-
-int parse_int(Text name, Text text) {
-  return static_cast<int>(parse_integer(name, text, std::numeric_limits<int>::min(), kIntMax));
-}
-
-std::string not_empty(Text name, Text text) {
-  if (text.empty()) throw_value(name, "''", "must not be empty");
-  return std::string(text);
-}
-
-template <auto member>
-void set_text(RunRequest& request, Text name, Text text) {
-  request.scenario.*member = not_empty(name, text);
-}
-
-template <auto member>
-void set_int(RunRequest& request, Text name, Text text) {
-  request.scenario.*member = parse_int(name, text);
-}
-
-template <auto member>
-void set_number(RunRequest& request, Text name, Text text) {
-  request.scenario.*member = parse_number(name, text);
-}
-
-template <auto member>
-void set_flag(RunRequest& request, Text name, Text text) {
-  request.scenario.*member = parse_flag(name, text);
-}
-
-template <auto member>
-void check_not_negative(const Scenario& scenario, Text name) {
-  const double value = scenario.*member;
-  if (value >= 0 && value <= kMaxNumber) return;
-  throw_value(name, fmt::format("{}", value),
-              value < 0 ? "must be 0 or more" : fmt::format("must be at most {}", kMaxNumber));
-}
-
-template <auto member>
-void check_decay(const Scenario& scenario, Text name) {
-  const double value = scenario.*member;
-  if (value >= 0 && value < 1) return;
-  throw_value(name, fmt::format("{}", value), "must be from 0 to below 1");
-}
-
-void check_one_of(Text name, Text value, Text choices) {
-  if (is_listed(value, choices)) return;
-  std::vector<Text> names;
-  for (std::size_t at = 0; at < choices.size(); at += names.back().size() + 1) {
-    names.push_back(choices.substr(at, choices.find(' ', at) - at));
-  }
-  const std::string nearest = nearest_name(value, names);
-  throw_value(name, fmt::format("'{}'", value), fmt::format("must be one of {}", choices),
-              nearest.empty() ? "" : fmt::format("did you mean {}?", nearest));
-}
-
-void check_devices(const Scenario& s, Text name) {
-  const bool meta = s.backend == "meta";
-  check_range(name, s.devices, 1, meta ? kMaxMetaDevices : kMaxDevices,
-              meta ? "more ranks than any prediction has been checked for"
-                   : "each has a host thread and a copy of the model of its own");
-}
-
-bool is_digits(Text text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == Text::npos;
-}
-
-void check_node_size(const Scenario& s, Text name) {
-  check_range(name, s.node_size, 0, kMaxMetaDevices);
-  if (s.node_size == 0 || s.devices % s.node_size == 0) return;
-  throw_value(name, fmt::format("{}", s.node_size),
-              fmt::format("must divide the {} devices", s.devices));
-}
-
-// "0-2" or "5".
-void set_trace_steps(RunRequest& r, Text name, Text text) {
-  const std::size_t dash = text.find('-');
-  const Text first = text.substr(0, dash);
-  const Text last = dash == Text::npos ? first : text.substr(dash + 1);
-  if (!is_digits(first) || !is_digits(last)) {
-    throw_value(name, fmt::format("'{}'", text), "must be a step such as 5, or two such as 0-2");
-  }
-  r.first_step = static_cast<int>(parse_integer(name, first, 0, kIntMax));
-  r.last_step = static_cast<int>(parse_integer(name, last, 0, kIntMax));
-  if (r.last_step < r.first_step) {
-    throw_value(name, text, "the last step comes before the first",
-                fmt::format("write {}-{}", r.last_step, r.first_step));
-  }
-}
 
 constexpr Text kWhat = "What to run";
 constexpr Text kHow = "Training";
@@ -135,6 +32,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .help = "single, dp (DataParallel) or ddp (DistributedDataParallel; default)",
      .heading = kWhat,
      .choices = kStrategies,
+     .get = value_of<&Scenario::strategy>,
      .set = set_text<&Scenario::strategy>,
      .check = [](const Scenario& s, Text name) { check_one_of(name, s.strategy, kStrategies); }},
     {.name = "backend",
@@ -142,12 +40,14 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .help = "sim (simulated devices; default), meta (shapes only), cuda or mpi",
      .heading = kWhat,
      .choices = "sim meta cuda mpi",
+     .get = value_of<&Scenario::backend>,
      .set = set_text<&Scenario::backend>},
     {.name = "devices",
      .form = ValueForm::kInteger,
      .value = "N",
      .help = "number of devices (default 4; single: 1)",
      .heading = kWhat,
+     .get = value_of<&Scenario::devices>,
      .set = set_int<&Scenario::devices>,
      .check = check_devices},
     {.name = "model",
@@ -159,12 +59,14 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .heading = kWhat,
      .choices = "mlp:64,32,10 cnn:32,64,128 lenet resnet:8,16 gpt "
                 "gpt:layers=2,heads=2,width=64,context=64",
+     .get = value_of<&Scenario::model>,
      .set = set_text<&Scenario::model>},
     {.name = "data",
      .value = "DATA",
      .help = "digits (default), mnist:DIR, random:N:SHAPE:CLASSES, or text:FILE",
      .heading = kWhat,
      .choices = "digits mnist: random: text:",
+     .get = value_of<&Scenario::data>,
      .set = set_text<&Scenario::data>},
 
     {.name = "batch-size",
@@ -173,6 +75,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .help = "rows of a batch (default 64): of all devices together for single and dp, per rank "
              "for ddp",
      .heading = kHow,
+     .get = value_of<&Scenario::batch_size>,
      .set = [](RunRequest& r, Text name,
                Text text) { r.scenario.batch_size = parse_integer(name, text); },
      .check = [](const Scenario& s, Text name) { check_range(name, s.batch_size, 1, kIntMax); }},
@@ -181,6 +84,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .value = "N",
      .help = "passes over the training rows (default 1)",
      .heading = kHow,
+     .get = value_of<&Scenario::epochs>,
      .set = set_int<&Scenario::epochs>,
      .check = [](const Scenario& s,
                  Text name) { check_range(name, s.epochs.value_or(1), 1, kIntMax); }},
@@ -189,6 +93,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .value = "N",
      .help = "training steps, instead of --epochs",
      .heading = kHow,
+     .get = value_of<&Scenario::steps>,
      .set = set_int<&Scenario::steps>,
      .check =
          [](const Scenario& s, Text name) {
@@ -199,6 +104,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .help = "sgd (default), adam or adamw",
      .heading = kHow,
      .choices = kOptimizers,
+     .get = value_of<&Scenario::optimizer>,
      .set = set_text<&Scenario::optimizer>,
      .check = [](const Scenario& s, Text name) { check_one_of(name, s.optimizer, kOptimizers); }},
     {.name = "lr",
@@ -206,6 +112,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .value = "X",
      .help = "learning rate (default 0.1; adam and adamw 0.001)",
      .heading = kHow,
+     .get = value_of<&Scenario::lr>,
      .set = set_number<&Scenario::lr>,
      .check = check_not_negative<&Scenario::lr>},
     {.name = "momentum",
@@ -214,6 +121,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .help = "of the velocity (default 0)",
      .heading = kHow,
      .optimizers = "sgd",
+     .get = value_of<&Scenario::momentum>,
      .set = set_number<&Scenario::momentum>,
      .check = check_not_negative<&Scenario::momentum>},
     {.name = "weight-decay",
@@ -221,6 +129,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .value = "X",
      .help = "added to the gradients; with adamw it shrinks the weights (default 0; adamw 0.01)",
      .heading = kHow,
+     .get = value_of<&Scenario::weight_decay>,
      .set = set_number<&Scenario::weight_decay>,
      .check = check_not_negative<&Scenario::weight_decay>},
     {.name = "nesterov",
@@ -228,6 +137,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .help = "Nesterov's momentum",
      .heading = kHow,
      .optimizers = "sgd",
+     .get = value_of<&Scenario::nesterov>,
      .set = set_flag<&Scenario::nesterov>},
     {.name = "beta1",
      .form = ValueForm::kNumber,
@@ -235,6 +145,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .help = "decay of the mean of the gradients (default 0.9)",
      .heading = kHow,
      .optimizers = "adam adamw",
+     .get = value_of<&Scenario::beta1>,
      .set = set_number<&Scenario::beta1>,
      .check = check_decay<&Scenario::beta1>},
     {.name = "beta2",
@@ -243,6 +154,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .help = "decay of the mean of their squares (default 0.999)",
      .heading = kHow,
      .optimizers = "adam adamw",
+     .get = value_of<&Scenario::beta2>,
      .set = set_number<&Scenario::beta2>,
      .check = check_decay<&Scenario::beta2>},
     {.name = "eps",
@@ -251,6 +163,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .help = "added to the denominator (default 1e-8)",
      .heading = kHow,
      .optimizers = "adam adamw",
+     .get = value_of<&Scenario::epsilon>,
      .set = set_number<&Scenario::epsilon>,
      .check = check_not_negative<&Scenario::epsilon>},
     {.name = "clip-grad-norm",
@@ -258,6 +171,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .value = "X",
      .help = "scale the gradients so that their total norm is at most X (default 0: do not)",
      .heading = kHow,
+     .get = value_of<&Scenario::clip_grad_norm>,
      .set = set_number<&Scenario::clip_grad_norm>,
      .check = check_not_negative<&Scenario::clip_grad_norm>},
     {.name = "seed",
@@ -265,6 +179,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .value = "N",
      .help = "of initialisation, shuffling, dropout and random data (default 0)",
      .heading = kHow,
+     .get = value_of<&Scenario::seed>,
      .set = [](RunRequest& r, Text name,
                Text text) { r.scenario.seed = parse_unsigned(name, text); }},
     {.name = "dtype",
@@ -272,6 +187,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .help = "float32 (default) or float64",
      .heading = kHow,
      .choices = "float32 float64",
+     .get = value_of<&Scenario::dtype>,
      .set = [](RunRequest& r, Text, Text text) { r.scenario.dtype = parse_dtype(text); },
      .check = [](const Scenario& s,
                  Text name) { check_one_of(name, to_string(s.dtype), "float32 float64"); }},
@@ -282,6 +198,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .help = "devices in order, the first is home; all if not given",
      .heading = kPlacement,
      .strategies = "dp",
+     .get = value_of<&Scenario::device_ids>,
      .set =
          [](RunRequest& r, Text name, Text text) {
            r.scenario.device_ids.clear();
@@ -296,6 +213,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .help = "where outputs are gathered and the loss is computed; home if not given",
      .heading = kPlacement,
      .strategies = "dp",
+     .get = value_of<&Scenario::output_device>,
      .set = set_int<&Scenario::output_device>},
     {.name = "chunk-sizes",
      .form = ValueForm::kIntegers,
@@ -303,6 +221,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .help = "rows for each device instead of equal chunks",
      .heading = kPlacement,
      .strategies = "dp",
+     .get = value_of<&Scenario::chunk_sizes>,
      .set = [](RunRequest& r, Text name,
                Text text) { r.scenario.chunk_sizes = parse_integers(name, text); },
      .check =
@@ -315,6 +234,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .help = "MiB at which a bucket of gradients is closed (default 25)",
      .heading = kPlacement,
      .strategies = "ddp",
+     .get = value_of<&Scenario::bucket_cap_mb>,
      .set = set_number<&Scenario::bucket_cap_mb>,
      .check = check_not_negative<&Scenario::bucket_cap_mb>},
     {.name = "first-bucket-mb",
@@ -323,6 +243,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .help = "the same for the first bucket (default 1)",
      .heading = kPlacement,
      .strategies = "ddp",
+     .get = value_of<&Scenario::first_bucket_mb>,
      .set = set_number<&Scenario::first_bucket_mb>,
      .check = check_not_negative<&Scenario::first_bucket_mb>},
     {.name = "broadcast-buffers",
@@ -330,6 +251,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .help = "buffers follow rank 0's before every forward (on unless =false)",
      .heading = kPlacement,
      .strategies = "ddp",
+     .get = value_of<&Scenario::broadcast_buffers>,
      .set = set_flag<&Scenario::broadcast_buffers>},
     {.name = "algorithm",
      .value = "NAME",
@@ -338,6 +260,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .heading = kPlacement,
      .strategies = "dp ddp",
      .choices = "auto ring star tree chain double-tree halving-doubling hierarchical direct",
+     .get = value_of<&Scenario::algorithm>,
      .set = [](RunRequest& r, Text, Text text) { r.scenario.algorithm = parse_algorithm(text); }},
     {.name = "direction",
      .value = "NAME",
@@ -345,6 +268,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .heading = kPlacement,
      .strategies = "dp ddp",
      .choices = "up down",
+     .get = value_of<&Scenario::direction>,
      .set = [](RunRequest& r, Text, Text text) { r.scenario.direction = parse_direction(text); }},
     {.name = "border",
      .value = "NAME",
@@ -352,6 +276,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .heading = kPlacement,
      .strategies = "dp ddp",
      .choices = "nccl gloo even",
+     .get = value_of<&Scenario::border>,
      .set = [](RunRequest& r, Text, Text text) { r.scenario.border = parse_border(text); }},
     {.name = "pieces",
      .form = ValueForm::kInteger,
@@ -359,6 +284,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .help = "that follow each other along a chain or double tree (1)",
      .heading = kPlacement,
      .strategies = "dp ddp",
+     .get = value_of<&Scenario::pieces>,
      .set = set_int<&Scenario::pieces>,
      .check = [](const Scenario& s, Text name) { check_range(name, s.pieces, 1, kMaxPieces); }},
     {.name = "node-size",
@@ -367,6 +293,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .help = "ranks per node of the hierarchical algorithm (a divisor of about the square root)",
      .heading = kPlacement,
      .strategies = "dp ddp",
+     .get = value_of<&Scenario::node_size>,
      .set = set_int<&Scenario::node_size>,
      .check = check_node_size},
     {.name = "memory",
@@ -374,6 +301,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .value = "SIZE",
      .help = "memory of each device: 64MB, 1GiB, plain bytes; unlimited if not given",
      .heading = kPlacement,
+     .get = value_of<&Scenario::memory>,
      .set = [](RunRequest& r, Text name,
                Text text) { r.scenario.memory = parse_bytes(name, text); }},
     {.name = "sim-workers",
@@ -381,6 +309,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .value = "N",
      .help = "worker threads of the simulated devices (default: one per core)",
      .heading = kPlacement,
+     .get = value_of<&Scenario::sim_workers>,
      .set = set_int<&Scenario::sim_workers>,
      .check =
          [](const Scenario& s, Text name) {
@@ -390,6 +319,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .form = ValueForm::kFlag,
      .help = "run collectives message by message: same bits, slower",
      .heading = kPlacement,
+     .get = value_of<&Scenario::stepwise>,
      .set = set_flag<&Scenario::stepwise>},
 
     {.name = "loader-workers",
@@ -397,6 +327,7 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .value = "N",
      .help = "host threads that read ahead (default 0: none)",
      .heading = kLoading,
+     .get = value_of<&Scenario::loader_workers>,
      .set = set_int<&Scenario::loader_workers>,
      .check =
          [](const Scenario& s, Text name) {
@@ -406,16 +337,19 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .form = ValueForm::kFlag,
      .help = "copy batches through pinned host memory",
      .heading = kLoading,
+     .get = value_of<&Scenario::pin_memory>,
      .set = set_flag<&Scenario::pin_memory>},
     {.name = "non-blocking",
      .form = ValueForm::kFlag,
      .help = "the copy to the device does not block the host (with --pin-memory)",
      .heading = kLoading,
+     .get = value_of<&Scenario::non_blocking>,
      .set = set_flag<&Scenario::non_blocking>},
     {.name = "shuffle",
      .form = ValueForm::kFlag,
      .help = "shuffle the rows every epoch (on unless =false)",
      .heading = kLoading,
+     .get = value_of<&Scenario::shuffle>,
      .set = set_flag<&Scenario::shuffle>},
 
     {.name = "trace",

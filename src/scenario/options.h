@@ -1,11 +1,12 @@
-// The options of a run, in one table: the command line, scenario files, help, shell completion and
-// Scenario::validate are all made from it.
+// The options of a run, in one table: the command line, scenario files, help, shell completion,
+// the scenario in JSON and Scenario::validate are all made from it.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string_view>
 
+#include "scenario/option_values.h"
 #include "scenario/run_request.h"
 
 namespace ringside {
@@ -24,6 +25,8 @@ struct ScenarioOption {
   std::string_view optimizers = {};  ///< likewise
   std::string_view choices =
       {};  ///< values for completion, separated by blanks; "FILE" and "DIR" too
+  /// The value in a scenario; null of what is no part of it (where results go).
+  OptionValue (*get)(const Scenario& scenario) = nullptr;
   /// Sets the value. Throws Error(kInvalidArgument) that begins with the option's name.
   void (*set)(RunRequest& request, std::string_view name, std::string_view text) = nullptr;
   /// Checks the value alone; null where every value that can be written is good.

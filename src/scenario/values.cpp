@@ -117,6 +117,10 @@ std::size_t parse_bytes(std::string_view what, std::string_view text) {
     if (rest != unit.name) continue;
     const double bytes = number * unit.bytes;
     if (bytes < 1) throw_bad(what, text, "must be at least 1 byte");
+    if (unit.bytes == 1 && bytes != std::floor(bytes)) {
+      throw_bad(what, text, "is not a whole number of bytes",
+                fmt::format("name the unit, such as {:g}GB", number));
+    }
     constexpr double kLimit = 9.2e18;  // below 2^63, so that sums of a few sizes do not overflow
     if (bytes > kLimit) throw_bad(what, text, "is more than can be counted");
     return static_cast<std::size_t>(bytes);

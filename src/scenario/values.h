@@ -25,7 +25,7 @@ bool parse_flag(std::string_view what, std::string_view text);
 /// "0,1,2".
 std::vector<std::int64_t> parse_integers(std::string_view what, std::string_view text);
 /// A size in bytes: plain ("1048576"), decimal units (kB, MB, GB, TB: powers of 1000) or binary
-/// ones (KiB, MiB, GiB, TiB: powers of 1024), with or without a fraction ("1.5GiB"). At least 1.
+/// ones (KiB, MiB, GiB, TiB: powers of 1024), which may have a fraction ("1.5GiB"). At least 1.
 std::size_t parse_bytes(std::string_view what, std::string_view text);
 
 /// Whether `value` is one of `choices`, which are separated by blanks.

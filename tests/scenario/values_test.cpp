@@ -76,6 +76,8 @@ TEST(Values, Bytes) {
   for (const char* text : {"", "MB", "-1", "-1MB", "0", "0.2", "64MBx", "64mb", "1e30", "nan"}) {
     EXPECT_NE(error_text([&] { parse_bytes("memory", text); }), "") << text;
   }
+  EXPECT_EQ(error_text([] { parse_bytes("memory", "1.5"); }),
+            "memory '1.5': is not a whole number of bytes");
   EXPECT_EQ(error_text([] { parse_bytes("memory", "3XB"); }),
             "memory '3XB': 'XB' is not a unit of bytes");
 }

@@ -1,0 +1,89 @@
+#include "scenario/option_rules.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "core/nearest_name.h"
+#include "ringside/error.h"
+
+namespace ringside::option_rules {
+namespace {
+
+// A rank of an executing backend has a host thread, streams, and a copy of the model of its own.
+constexpr std::int64_t kMaxDevices = 1024;
+constexpr std::int64_t kMaxMetaDevices = 16384;
+
+bool is_digits(Text text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == Text::npos;
+}
+
+}  // namespace
+
+void throw_value(Text name, Text value, Text problem, std::string hint) {
+  throw Error(ErrorKind::kInvalidArgument, fmt::format("{} {}: {}", name, value, problem),
+              std::move(hint));
+}
+
+int parse_int(Text name, Text text) {
+  return static_cast<int>(parse_integer(name, text, std::numeric_limits<int>::min(), kIntMax));
+}
+
+std::string not_empty(Text name, Text text) {
+  if (text.empty()) throw_value(name, "''", "must not be empty");
+  return std::string(text);
+}
+
+void check_one_of(Text name, Text value, Text choices) {
+  if (is_listed(value, choices)) return;
+  std::vector<Text> names;
+  for (std::size_t at = 0; at < choices.size(); at += names.back().size() + 1) {
+    names.push_back(choices.substr(at, choices.find(' ', at) - at));
+  }
+  const std::string nearest = nearest_name(value, names);
+  throw_value(name, fmt::format("'{}'", value), fmt::format("must be one of {}", choices),
+              nearest.empty() ? "" : fmt::format("did you mean {}?", nearest));
+}
+
+void check_devices(const Scenario& s, Text name) {
+  const bool meta = s.backend == "meta";
+  check_range(name, s.devices, 1, meta ? kMaxMetaDevices : kMaxDevices,
+              meta ? "more ranks than any prediction has been checked for"
+                   : "each has a host thread and a copy of the model of its own");
+}
+
+void check_node_size(const Scenario& s, Text name) {
+  check_range(name, s.node_size, 0, kMaxMetaDevices);
+  if (s.node_size == 0 || s.devices % s.node_size == 0) return;
+  throw_value(name, fmt::format("{}", s.node_size),
+              fmt::format("must divide the {} devices", s.devices));
+}
+
+void check_not_negative(double value, Text name) {
+  if (value >= 0 && value <= kMaxNumber) return;
+  throw_value(name, fmt::format("{}", value),
+              value < 0 ? "must be 0 or more" : fmt::format("must be at most {}", kMaxNumber));
+}
+
+void check_decay(double value, Text name) {
+  if (value >= 0 && value < 1) return;
+  throw_value(name, fmt::format("{}", value), "must be from 0 to below 1");
+}
+
+void set_trace_steps(RunRequest& r, Text name, Text text) {
+  const std::size_t dash = text.find('-');
+  const Text first = text.substr(0, dash);
+  const Text last = dash == Text::npos ? first : text.substr(dash + 1);
+  if (!is_digits(first) || !is_digits(last)) {
+    throw_value(name, fmt::format("'{}'", text), "must be a step such as 5, or two such as 0-2");
+  }
+  r.first_step = static_cast<int>(parse_integer(name, first, 0, kIntMax));
+  r.last_step = static_cast<int>(parse_integer(name, last, 0, kIntMax));
+  if (r.last_step < r.first_step) {
+    throw_value(name, text, "the last step comes before the first",
+                fmt::format("write {}-{}", r.last_step, r.first_step));
+  }
+}
+
+}  // namespace ringside::option_rules
