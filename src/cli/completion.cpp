@@ -101,8 +101,10 @@ std::string zsh_option(const Option& option) {
 std::string zsh_script() {
   std::string summaries;
   std::string cases;
+  std::string names;
   for (const Command& command : commands()) {
     summaries += fmt::format("    '{}:{}'\n", command.name, zsh_quoted(command.summary));
+    names += fmt::format(" {}", command.name);
     std::string arguments;
     for (const Option& option : all_options(command)) {
       arguments += fmt::format(" \\\n        '{}'", zsh_option(option));
@@ -113,6 +115,8 @@ std::string zsh_script() {
     }
     cases += fmt::format("    {})\n      _arguments{}\n      ;;\n", command.name, arguments);
   }
+  summaries += "    'help:show the help of a command'\n";
+  cases += fmt::format("    help)\n      _arguments '1:COMMAND:({})'\n      ;;\n", names);
   return fmt::format(R"(#compdef ringside
 # Completion of ringside for zsh: source <(ringside completion zsh)
 _ringside() {{
@@ -147,6 +151,11 @@ std::string fish_script() {
   for (const Command& command : commands()) {
     text += fmt::format("complete -c ringside -n __fish_use_subcommand -a {} -d '{}'\n",
                         command.name, fish_quoted(command.summary));
+  }
+  const std::string help = "complete -c ringside -n '__fish_seen_subcommand_from help' -a";
+  text += "complete -c ringside -n __fish_use_subcommand -a help -d 'show the help of a command'\n";
+  for (const Command& command : commands()) {
+    text += fmt::format("{} {} -d '{}'\n", help, command.name, fish_quoted(command.summary));
   }
   for (const Command& command : commands()) {
     const std::string condition = fmt::format("-n '__fish_seen_subcommand_from {}'", command.name);

@@ -1,4 +1,4 @@
-// collective, doctor and completion, from the outside.
+// collective and doctor, from the outside.
 
 #include <gtest/gtest.h>
 
@@ -129,34 +129,6 @@ TEST(Doctor, WorksWhereNothingIsInstalled) {
   EXPECT_EQ(result.status, 0);
   EXPECT_NE(result.output.find("missing  Graphviz program  no dot on PATH"), std::string::npos)
       << result.output;
-}
-
-TEST(Completion, KnowsEveryCommandAndOption) {
-  for (const char* shell : {"bash", "zsh", "fish"}) {
-    const ProcessResult result = run_ringside({"completion", shell});
-    EXPECT_EQ(result.status, 0);
-    for (const cli::Command& command : cli::commands()) {
-      EXPECT_NE(result.output.find(command.name), std::string::npos) << shell << command.name;
-      for (const cli::Option& option : cli::all_options(command)) {
-        EXPECT_NE(result.output.find(option.name), std::string::npos) << shell << option.name;
-      }
-    }
-  }
-}
-
-TEST(Completion, BashCompletesCommandsOptionsAndValues) {
-  const auto completed = [](const std::string& words, int position) {
-    const std::string script = "source <(" RINGSIDE_PROGRAM " completion bash); COMP_WORDS=(" +
-                               words + "); COMP_CWORD=" + std::to_string(position) +
-                               "; _ringside; echo \"${COMPREPLY[*]}\"";
-    return run_process({"/bin/bash", "-c", script}, {}).output;
-  };
-  EXPECT_EQ(completed("ringside dem", 1), "demo\n");
-  EXPECT_EQ(completed("ringside run --bat", 2), "--batch-size\n");
-  EXPECT_EQ(completed("ringside run --strategy d", 3), "dp ddp\n");
-  EXPECT_EQ(completed("ringside collective all-", 2), "all-reduce all-gather all-to-all\n");
-  EXPECT_EQ(completed("ringside run --lr ''", 3), "\n");
-  EXPECT_EQ(completed("ringside completion ba", 2), "bash\n");
 }
 
 TEST(Options, TheTableKnowsTheBackends) {

@@ -1,0 +1,95 @@
+// The completion scripts, in the shells that they are for.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "cli/command.h"
+#include "cli/subprocess.h"
+
+namespace ringside::test {
+namespace {
+
+TEST(Completion, KnowsEveryCommandAndOption) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const ProcessResult result = run_ringside({"completion", shell});
+    EXPECT_EQ(result.status, 0);
+    for (const cli::Command& command : cli::commands()) {
+      EXPECT_NE(result.output.find(command.name), std::string::npos) << shell << command.name;
+      for (const cli::Option& option : cli::all_options(command)) {
+        EXPECT_NE(result.output.find(option.name), std::string::npos) << shell << option.name;
+      }
+    }
+  }
+}
+
+TEST(Completion, BashCompletesCommandsOptionsAndValues) {
+  const auto completed = [](const std::string& words, int position) {
+    const std::string script = "source <(" RINGSIDE_PROGRAM " completion bash); COMP_WORDS=(" +
+                               words + "); COMP_CWORD=" + std::to_string(position) +
+                               "; _ringside; echo \"${COMPREPLY[*]}\"";
+    return run_process({"/bin/bash", "-c", script}, {}).output;
+  };
+  EXPECT_EQ(completed("ringside dem", 1), "demo\n");
+  EXPECT_EQ(completed("ringside run --bat", 2), "--batch-size\n");
+  EXPECT_EQ(completed("ringside run --strategy d", 3), "dp ddp\n");
+  EXPECT_EQ(completed("ringside collective all-", 2), "all-reduce all-gather all-to-all\n");
+  EXPECT_EQ(completed("ringside run --lr ''", 3), "\n");
+  EXPECT_EQ(completed("ringside completion ba", 2), "bash\n");
+}
+
+bool is_there(const std::string& program) {
+  return run_process({"/bin/sh", "-c", "command -v " + program}, {}).status == 0;
+}
+
+/// With the tested program first on the path, and a home directory of its own.
+ProcessOptions in_a_home(const ScratchDirectory& home) {
+  const std::filesystem::path directory = std::filesystem::path(RINGSIDE_PROGRAM).parent_path();
+  const char* path = std::getenv("PATH");
+  ProcessOptions options;
+  options.environment = {{"HOME", home.path()},
+                         {"PATH", directory.string() + ":" + (path == nullptr ? "" : path)}};
+  return options;
+}
+
+// What a Tab behind the line makes of it, in an interactive shell.
+TEST(Completion, ZshCompletesCommandsOptionsAndValues) {
+  if (!is_there("zsh")) GTEST_SKIP() << "zsh is not installed";
+  const ScratchDirectory home;
+  const auto completed = [&](const std::string& line) {
+    const ProcessResult result = run_process(
+        {"zsh", "-f", RINGSIDE_TEST_DATA_DIR "/cli/completion.zsh", line}, in_a_home(home));
+    return result.output + result.errors;
+  };
+  EXPECT_EQ(completed("ringside dem"), "ringside demo \n");
+  EXPECT_EQ(completed("ringside run --bat"), "ringside run --batch-size \n");
+  EXPECT_EQ(completed("ringside run --algorithm hal"),
+            "ringside run --algorithm halving-doubling \n");
+  EXPECT_EQ(completed("ringside collective all-r"), "ringside collective all-reduce \n");
+  EXPECT_EQ(completed("ringside collective all-reduce --dir"),
+            "ringside collective all-reduce --direction \n");
+  EXPECT_EQ(completed("ringside completion z"), "ringside completion zsh \n");
+  EXPECT_EQ(completed("ringside help dr"), "ringside help draw \n");
+}
+
+TEST(Completion, FishCompletesCommandsOptionsAndValues) {
+  if (!is_there("fish")) GTEST_SKIP() << "fish is not installed";
+  const ScratchDirectory home;
+  const auto completed = [&](const std::string& line) {
+    const ProcessResult result = run_process({"fish", "-c",
+                                              "ringside completion fish | source; complete -C '" +
+                                                  line + "' | string replace -r '\\t.*' ''"},
+                                             in_a_home(home));
+    return result.output + result.errors;
+  };
+  EXPECT_EQ(completed("ringside dem"), "demo\n");
+  EXPECT_EQ(completed("ringside run --bat"), "--batch-size\n");
+  EXPECT_EQ(completed("ringside run --strategy d"), "ddp\ndp\n");
+  EXPECT_EQ(completed("ringside collective all-"), "all-gather\nall-reduce\nall-to-all\n");
+  EXPECT_EQ(completed("ringside run --lr "), "");
+  EXPECT_EQ(completed("ringside completion z"), "zsh\n");
+  EXPECT_EQ(completed("ringside help dr"), "draw\n");
+}
+
+}  // namespace
+}  // namespace ringside::test
