@@ -26,6 +26,7 @@ class Arguments {
  public:
   std::vector<std::pair<std::string, std::string>> options;  ///< in order; flags have "true"
   std::vector<std::string> operands;
+  std::string program = "ringside";  ///< as it was called: a name, or a path
 
   bool has(std::string_view name) const;
   bool flag(std::string_view name) const;  ///< given and not =false

@@ -64,7 +64,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
   } else {
     terminal.say(demo_text(runs, verdict));
     terminal.print("Pictures of step {} and the traces are in {} ({} files).\n\n{}", kDemoStep,
-                   directory, files.size(), demo_next_steps(directory));
+                   directory, files.size(), demo_next_steps(arguments.program, directory));
   }
   for (const std::string& failure : verdict.failures) terminal.warn("demo: " + failure);
   return verdict.failures.empty() ? 0 : 1;

@@ -11,7 +11,7 @@ namespace ringside::cli {
 /// Losses side by side, accuracy, and what one step of each sends.
 std::string demo_text(const std::vector<DemoRun>& runs, const DemoVerdict& verdict);
 /// What to try next.
-std::string demo_next_steps(const std::string& directory);
+std::string demo_next_steps(const std::string& program, const std::string& directory);
 std::string demo_document(const std::vector<DemoRun>& runs, const DemoVerdict& verdict,
                           const std::vector<std::string>& files);
 

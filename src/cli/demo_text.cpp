@@ -48,13 +48,13 @@ std::string demo_text(const std::vector<DemoRun>& runs, const DemoVerdict& verdi
   return text;
 }
 
-std::string demo_next_steps(const std::string& directory) {
+std::string demo_next_steps(const std::string& program, const std::string& directory) {
   return fmt::format(
       "Try next:\n"
-      "  ringside collective all-reduce --ranks 4      # DDP's all-reduce, round by round\n"
-      "  ringside draw --trace {0}/dp-trace.json --out {0}/every-step --step 1\n"
-      "  ringside run --strategy ddp --devices 8 --epochs 3 --batch-size 8\n",
-      directory);
+      "  {0} collective all-reduce --ranks 4      # DDP's all-reduce, round by round\n"
+      "  {0} draw --trace {1}/dp-trace.json --out {1}/every-step --step 1\n"
+      "  {0} run --strategy ddp --devices 8 --epochs 3 --batch-size 8\n",
+      program, directory);
 }
 
 }  // namespace ringside::cli

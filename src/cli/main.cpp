@@ -5,6 +5,6 @@
 #include "cli/program.h"
 
 int main(int argc, char** argv) {
-  return ringside::cli::run_program(
-      std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+  if (argc == 0) return ringside::cli::run_program("ringside", {});
+  return ringside::cli::run_program(argv[0], std::vector<std::string>(argv + 1, argv + argc));
 }

@@ -104,7 +104,7 @@ void keep_standard_streams() {
   }
 }
 
-int dispatch(const std::vector<std::string>& words, bool json) {
+int dispatch(const std::string& name, const std::vector<std::string>& words, bool json) {
   const bool color = use_color(STDOUT_FILENO, "auto");
   if (words.empty()) {
     throw Error(ErrorKind::kInvalidArgument, "no command is given",
@@ -134,7 +134,8 @@ int dispatch(const std::vector<std::string>& words, bool json) {
     write_to(STDOUT_FILENO, command_help(command, color));
     return 0;
   }
-  const Arguments arguments = parse_arguments(command, rest);
+  Arguments arguments = parse_arguments(command, rest);
+  arguments.program = name;
   Terminal terminal(arguments);
   return command.run(arguments, terminal);
 }
@@ -178,7 +179,7 @@ Error translate(const std::exception& exception) {
 
 }  // namespace
 
-int run_program(const std::vector<std::string>& words) {
+int run_program(const std::string& name, const std::vector<std::string>& words) {
   keep_standard_streams();
   stop_quickly_at_interrupt();
   ::signal(SIGXFSZ,
@@ -189,7 +190,7 @@ int run_program(const std::vector<std::string>& words) {
   stop_cleanly_at_full_memory(json);
   leave_libraries_alone_when_exhausted();
   try {
-    return dispatch(words, json);
+    return dispatch(name, words, json);
   } catch (const OutputClosed&) {
     return kFailed;
   } catch (const Error& error) {

@@ -6,8 +6,8 @@
 
 namespace ringside::cli {
 
-/// `words` are the arguments without the program's name. Returns the exit status: 0 done, 1 failed,
-/// 2 wrong use or bad input. Never throws.
-int run_program(const std::vector<std::string>& words);
+/// `name` is how the program was called, `words` the arguments behind it. Returns the exit status:
+/// 0 done, 1 failed, 2 wrong use or bad input. Never throws.
+int run_program(const std::string& name, const std::vector<std::string>& words);
 
 }  // namespace ringside::cli
