@@ -13,6 +13,7 @@
 #include "core/nearest_name.h"
 #include "ringside/error.h"
 #include "scenario/values.h"
+#include "schedule/request.h"
 
 namespace ringside::cli {
 namespace {
@@ -31,8 +32,8 @@ Operation operation_of(const Arguments& arguments) {
     return operation == Operation::kRecv ? Operation::kSend : operation;  // the same pair
   } catch (const Error& error) {
     static constexpr std::string_view kNames[] = {
-        "broadcast",  "scatter",        "gather",     "reduce", "all-reduce",
-        "all-gather", "reduce-scatter", "all-to-all", "send",   "barrier"};
+        "broadcast",      "scatter",    "gather", "reduce", "all-reduce", "all-gather",
+        "reduce-scatter", "all-to-all", "send",   "recv",   "barrier"};
     const std::string nearest = nearest_name(name, kNames);
     throw Error(error.kind(), error.what(),
                 nearest.empty() ? error.hint() : fmt::format("did you mean {}?", nearest));
@@ -110,18 +111,23 @@ bool is_pipelined(const ScheduleRequest& request) {
 }
 
 // As above, of what depends on the algorithm.
-void check_pieces_and_nodes(const Arguments& arguments, const ScheduleRequest& request) {
+void check_algorithm_options(const Arguments& arguments, const ScheduleRequest& request) {
+  const Algorithm algorithm = schedule::chosen_algorithm(request);
   const auto refuse = [&](std::string_view option, bool has_meaning, std::string_view who) {
     if (!arguments.has(option) || has_meaning) return;
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("--{}: {} with algorithm {} has none", option,
-                            to_string(request.operation), to_string(request.algorithm)),
-                fmt::format("{}", who));
+                            to_string(request.operation), to_string(algorithm)),
+                std::string(who));
   };
   refuse("pieces", is_pipelined(request),
          "chain and double-tree have pieces, and the ring's broadcast and reduce");
-  refuse("node-size", request.algorithm == Algorithm::kHierarchical,
+  refuse("node-size", algorithm == Algorithm::kHierarchical,
          "only --algorithm hierarchical has nodes");
+  refuse("direction", algorithm == Algorithm::kRing || algorithm == Algorithm::kChain,
+         "only rings and chains go up or down");
+  refuse("border", algorithm == Algorithm::kRing && request.operation == Operation::kAllReduce,
+         "only the ring's all-reduce cuts its buffer at borders of its own");
 }
 
 ScheduleRequest request_of(const Arguments& arguments) {
@@ -143,7 +149,7 @@ ScheduleRequest request_of(const Arguments& arguments) {
     throw Error(ErrorKind::kInvalidArgument, "--ranks 1: a send needs two", "raise --ranks");
   }
   request.node_size = int_of(arguments, "node-size", "0", 0, kMaxRanks);
-  check_pieces_and_nodes(arguments, request);
+  check_algorithm_options(arguments, request);
   if (request.operation == Operation::kSend && request.root == request.peer) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("--peer {}: a rank cannot send to itself", request.peer),
@@ -273,12 +279,13 @@ Command collective_command() {
       .operands = "OPERATION",
       .operand_choices =
           "broadcast scatter gather reduce all-reduce all-gather reduce-scatter all-to-all send "
-          "barrier",
+          "recv barrier",
       .description =
           "Runs a collective on simulated devices and shows what every rank holds after each "
           "round, every message, and the cost beside its closed form. OPERATION is broadcast, "
-          "scatter, gather, reduce, all-reduce, all-gather, reduce-scatter, all-to-all, send or "
-          "barrier. Rank r brings in small numbers: 10(r+1), 10(r+1)+1, ...; r+1 where the buffer "
+          "scatter, gather, reduce, all-reduce, all-gather, reduce-scatter, all-to-all, send "
+          "(recv is the same pair) or barrier. Rank r brings in small numbers: 10(r+1), 10(r+1)+1, "
+          "...; r+1 where the buffer "
           "has one element, 100(r+1), 100(r+1)+1, ... where it has more than ten.",
       .examples =
           "ringside collective all-reduce                             # a ring of 4 ranks\n"

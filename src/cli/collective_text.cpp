@@ -12,8 +12,9 @@
 namespace ringside::cli {
 namespace {
 
-constexpr std::size_t kShownInCell = 12;   // elements
-constexpr std::size_t kShownRanks = 8;     // columns; of more, the first seven and the last
+constexpr std::size_t kShownInCell = 12;  // elements
+constexpr std::size_t kShownRanks = 8;    // columns; of more, the first ones and the last
+constexpr std::size_t kLineWidth = 100;
 constexpr std::size_t kShownMessages = 8;  // of a round
 
 std::string heading(const CollectiveRun& run) {
@@ -48,30 +49,64 @@ std::string heading(const CollectiveRun& run) {
 }
 
 // The ranks that have a column; -1 stands for those left out.
-std::vector<int> columns(std::size_t ranks) {
+std::vector<int> columns(std::size_t ranks, std::size_t most) {
   std::vector<int> result;
-  for (std::size_t rank = 0; rank < std::min(ranks, kShownRanks); ++rank) {
+  for (std::size_t rank = 0; rank < std::min(ranks, most); ++rank) {
     result.push_back(static_cast<int>(rank));
   }
-  if (ranks > kShownRanks) {
-    result[kShownRanks - 1] = -1;
+  if (ranks > most) {
+    result[most - 1] = -1;
     result.push_back(static_cast<int>(ranks) - 1);
   }
   return result;
 }
 
-std::string values_table(const CollectiveRun& run) {
-  const std::vector<int> shown = columns(static_cast<std::size_t>(run.schedule.request.ranks));
+std::string values_text(const Holding& holding, std::size_t most) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, holding.values.size()); ++i) {
+    const std::optional<double>& value = holding.values[i];
+    text += (text.empty() ? "" : " ") + (value ? fmt::format("{:.6g}", *value) : "-");
+  }
+  return holding.values.size() > most ? text + " ..." : text;
+}
+
+bool has_values(const Holding& holding) {
+  return !holding.values.empty() && holding.values.size() <= kShownInCell;
+}
+
+std::string cell_text(const Holding& holding, std::size_t most_values) {
+  return has_values(holding) ? values_text(holding, most_values) : holding_text(holding);
+}
+
+std::string values_table(const CollectiveRun& run, std::size_t most_ranks,
+                         std::size_t most_values) {
+  const std::vector<int> shown =
+      columns(static_cast<std::size_t>(run.schedule.request.ranks), most_ranks);
   std::vector<std::string> header{"after"};
   for (const int rank : shown) header.push_back(rank < 0 ? "..." : fmt::format("rank {}", rank));
   std::vector<std::vector<std::string>> rows;
   for (const StageRecord& stage : run.stages) {
     std::vector<std::string>& row = rows.emplace_back(std::vector<std::string>{stage.label});
     for (const int rank : shown) {
-      row.push_back(rank < 0 ? "..." : holding_text(stage.ranks[static_cast<std::size_t>(rank)]));
+      row.push_back(rank < 0 ? "..."
+                             : cell_text(stage.ranks[static_cast<std::size_t>(rank)], most_values));
     }
   }
   return format_table(header, rows);
+}
+
+// With as many ranks and values as a line has room for.
+std::string values_table(const CollectiveRun& run) {
+  std::string table;
+  const std::size_t fewest_values = 3;  // with all columns
+  for (const std::size_t ranks : {kShownRanks, kShownRanks / 2}) {
+    const std::size_t least = ranks == kShownRanks ? fewest_values : 1;
+    for (std::size_t values = kShownInCell; values >= least; --values) {
+      table = values_table(run, ranks, values);
+      if (table.find('\n') <= kLineWidth) return table;
+    }
+  }
+  return table;
 }
 
 // "0 -> 1 [2,4) +": elements 2 and 3 of rank 0, added to rank 1's own; = for a copy.
@@ -79,6 +114,23 @@ std::string message_text(const Message& message) {
   return fmt::format("{} -> {} [{},{}) {}", message.source, message.destination,
                      message.range.begin, message.range.end,
                      message.action == Action::kCombine ? "+" : "=");
+}
+
+// "round 1: ", the items with commas between them, in lines that begin below the first item.
+std::string wrapped(const std::string& begin, const std::vector<std::string>& items) {
+  std::string text = begin;
+  std::size_t column = begin.size();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::string item = items[i] + (i + 1 < items.size() ? ", " : "");
+    if (i > 0 && column + item.size() > kLineWidth) {
+      text.erase(text.find_last_not_of(' ') + 1);
+      text += "\n" + std::string(begin.size(), ' ');
+      column = begin.size();
+    }
+    text += item;
+    column += item.size();
+  }
+  return text;
 }
 
 std::string messages_text(const Schedule& schedule) {
@@ -93,7 +145,7 @@ std::string messages_text(const Schedule& schedule) {
     const std::string more = round.size() > kShownMessages
                                  ? fmt::format(", and {} more", round.size() - kShownMessages)
                                  : "";
-    text += fmt::format("round {}: {}{}\n", r + 1, fmt::join(messages, ", "), more);
+    text += wrapped(fmt::format("round {}: ", r + 1), messages) + more + "\n";
   }
   return text;
 }
@@ -131,13 +183,7 @@ constexpr std::size_t kMaxTextRounds = 64;
 }  // namespace
 
 std::string holding_text(const Holding& holding) {
-  if (!holding.values.empty() && holding.values.size() <= kShownInCell) {
-    std::string text;
-    for (const std::optional<double>& value : holding.values) {
-      text += (text.empty() ? "" : " ") + (value ? fmt::format("{:.6g}", *value) : "-");
-    }
-    return text;
-  }
+  if (has_values(holding)) return values_text(holding, kShownInCell);
   if (holding.held == 0) return "nothing";
   return fmt::format("{}, norm {:.6g}", counted(holding.held, "value"), holding.norm);
 }

@@ -2,6 +2,7 @@
 #include "cli/explain.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -139,6 +140,19 @@ std::string names_with_least(const std::vector<AlgorithmCost>& costs, Value valu
   return text;
 }
 
+// Why an algorithm may need fewer rounds than the bound: its rounds are longer ones.
+std::string about_the_bound(const Explanation& explanation) {
+  std::vector<std::string> names;
+  for (const AlgorithmCost& cost : explanation.algorithms) {
+    if (cost.rounds < explanation.bound.rounds) names.emplace_back(to_string(cost.algorithm));
+  }
+  if (names.empty()) return {};
+  return fmt::format(
+      "{} {} fewer rounds than the bound, which is for rounds in which a port takes one message; "
+      "here a rank takes several in a round, and the time counts each of them.",
+      fmt::join(names, " and "), names.size() == 1 ? "has" : "have");
+}
+
 std::vector<std::string> conclusions_of(const Explanation& explanation) {
   const std::vector<AlgorithmCost>& costs = explanation.algorithms;
   if (costs.front().messages == 0) return {"A single rank has nobody to send to."};
@@ -148,6 +162,9 @@ std::vector<std::string> conclusions_of(const Explanation& explanation) {
   sentences.push_back(
       fmt::format("Fewest rounds: {}.",
                   names_with_least(costs, [](const AlgorithmCost& cost) { return cost.rounds; })));
+  if (std::string sentence = about_the_bound(explanation); !sentence.empty()) {
+    sentences.push_back(std::move(sentence));
+  }
   if (explanation.bytes > 0) {
     sentences.push_back(
         fmt::format("Fewest bytes through one port: {}.", names_with_least(costs, busier)));
