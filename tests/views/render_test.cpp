@@ -14,6 +14,7 @@
 #include "support/example_traces.h"
 #include "views/render.h"
 #include "views/step_traces.h"
+#include "views/svg.h"
 
 namespace ringside {
 namespace {
@@ -106,6 +107,19 @@ TEST_F(Rendering, KeepsEveryLane) {
     EXPECT_NE(svg.find(std::string("<title>cluster_") + lane), std::string::npos) << lane;
   }
   EXPECT_NE(svg.find("class=\"node comm\""), std::string::npos);
+}
+
+// Graphviz orders clusters by their places in memory.
+TEST(FinishedSvg, HasItsClustersInTheOrderOfTheirNumbers) {
+  const auto cluster = [](int number) {
+    return "<g id=\"clust" + std::to_string(number) +
+           "\" class=\"cluster\">\n<g id=\"a\">\n</g>\n</g>\n";
+  };
+  const std::string end = "<g id=\"node1\" class=\"node\">\n</g>\n</svg>\n";
+  const std::string svg = finish_svg(
+      "<svg>\n<g id=\"graph0\">\n" + cluster(10) + cluster(2) + cluster(1) + end, Picture());
+  EXPECT_TRUE(svg.ends_with("<g id=\"graph0\">\n" + cluster(1) + cluster(2) + cluster(10) + end))
+      << svg;
 }
 
 TEST_F(Rendering, TellsTheSvgToPeopleWhoDoNotSeeIt) {
