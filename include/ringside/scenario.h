@@ -127,9 +127,10 @@ struct RunObserver {
   std::function<void(const EpochReport&)> epoch;
 };
 
-/// Runs the scenario on its backend. `trace` (may be null) receives what `trace_options` selects.
-/// Throws Error. Lives in src/parallel; the backend is reached through the registry by the function
-/// `open` (open_world).
+/// Runs the scenario on its backend. `trace` (may be null) receives what `trace_options` selects;
+/// if the run fails after its devices are open, what had happened until then (on mpi in the process
+/// of rank 0). Throws Error. Lives in src/parallel; the backend is reached through the registry by
+/// the function `open` (open_world).
 RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_options, Trace* trace,
                        const RunObserver& observer);
 

@@ -95,6 +95,10 @@ struct TraceRun {
     bool operator==(const Bucket&) const = default;
   };
   std::vector<Bucket> buckets;  ///< DDP's, as used in the last recorded step
+  /// the error that the run ended with; its ops are those that were carried out. Empty: it ended
+  /// well
+  std::string failure;
+  int failed_step = -1;  ///< the first step that a rank has not finished, if the run failed
   bool operator==(const TraceRun&) const = default;
 };
 
@@ -139,7 +143,8 @@ class Recorder : public OpListener {
   OpId on_host(Device& device, const OpInfo& info) override;
   /// Notes the device's memory account under its present step and phase.
   void note_memory(const Device& device);
-  /// The trace so far; call when all devices are synchronised. Empties the recorder.
+  /// The trace so far; call when all devices are synchronised, or, of a run that failed, when its
+  /// world is gone: what was not carried out is then left out. Empties the recorder.
   Trace take(TraceRun run);
 
  private:

@@ -19,7 +19,8 @@ std::vector<Option> options() {
   return {
       {"trace", "FILE", "a trace that 'ringside run --trace' wrote", "Pictures", "FILE"},
       {"out", "DIR", "where the pictures go", "Pictures", "DIR"},
-      {"step", "N", "the step; the last recorded one if not given", "Pictures"},
+      {"step", "N", "the step; if not given the one that failed, else the last recorded",
+       "Pictures"},
       {"phase", "NAME", "only this phase", "Pictures",
        "load scatter-input replicate forward gather-output loss scatter-grad backward reduce-grad "
        "sync-buffers all-reduce finalize update"},
@@ -41,7 +42,7 @@ int step_of(const Arguments& arguments, const Trace& trace, const std::string& p
     throw Error(ErrorKind::kInvalidInput, fmt::format("{}: the trace has no steps", path),
                 "record some: ringside run --trace FILE --trace-steps 0-2");
   }
-  if (!arguments.has("step")) return steps.back();
+  if (!arguments.has("step")) return step_of_interest(trace);
   return static_cast<int>(parse_integer("--step", arguments.value("step"), 0, kMaxStep));
 }
 
@@ -77,6 +78,9 @@ int run(const Arguments& arguments, Terminal& terminal) {
   }
   terminal.print("Step {} of {} on {}:\n", step, trace.run.strategy,
                  counted(static_cast<std::size_t>(trace.run.devices), "device"));
+  if (!trace.run.failure.empty()) {
+    terminal.print("The run failed in step {}: {}\n", trace.run.failed_step, trace.run.failure);
+  }
   for (const Picture& picture : pictures) {
     terminal.print("  {}: {}\n", picture.name, picture.caption);
   }

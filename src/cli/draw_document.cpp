@@ -12,6 +12,7 @@ std::string draw_document(const Trace& trace, int step, const std::vector<Pictur
   document["strategy"] = trace.run.strategy;
   document["devices"] = trace.run.devices;
   document["step"] = step;
+  document["failure"] = trace.run.failure;
   document["pictures"] = nlohmann::ordered_json::array();
   for (const Picture& picture : pictures) {
     document["pictures"].push_back(

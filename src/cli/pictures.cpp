@@ -29,6 +29,14 @@ std::vector<std::string> parse_formats(const std::string& text) {
   }
 }
 
+int step_of_interest(const Trace& trace) {
+  const std::vector<int> steps = trace.steps();
+  const bool has_failed_step =
+      !trace.run.failure.empty() &&
+      std::find(steps.begin(), steps.end(), trace.run.failed_step) != steps.end();
+  return has_failed_step ? trace.run.failed_step : steps.back();
+}
+
 std::vector<std::string> save_pictures(const std::vector<Picture>& pictures,
                                        const std::string& directory,
                                        std::vector<std::string> formats, Terminal& terminal) {

@@ -10,6 +10,10 @@
 
 namespace ringside::cli {
 
+/// The step that is drawn unless another is named: the one that failed, if it was recorded, else
+/// the last recorded one. The trace must have steps.
+int step_of_interest(const Trace& trace);
+
 /// "dot,svg,png" taken apart; empty = SVG where it can be rendered, else DOT. Throws
 /// Error(kInvalidArgument) for another format or an empty or repeated one.
 std::vector<std::string> parse_formats(const std::string& text);

@@ -157,6 +157,7 @@ class RunNarrator {
     return observer;
   }
 
+  bool has_error() const { return error_ != nullptr; }
   /// Throws the observers' own error, if there was one.
   void rethrow() const {
     if (error_) std::rethrow_exception(error_);
@@ -189,6 +190,7 @@ RunReport run_and_narrate(const RunRequest& request, Trace* trace, Terminal& ter
     terminal.clear_progress();
     return report;
   } catch (...) {
+    if (trace != nullptr && narrator.has_error()) *trace = {};  // not the run has failed
     narrator.rethrow();
     throw;
   }
@@ -210,7 +212,7 @@ std::vector<std::string> write_results(const RunRequest& request, const Trace& t
   const std::filesystem::path directory(request.out);
   const auto path = [&](const char* name) { return (directory / name).string(); };
   terminal.progress("drawing");
-  const std::vector<Picture> pictures = draw_step(trace, trace.steps().back(), "", {});
+  const std::vector<Picture> pictures = draw_step(trace, step_of_interest(trace), "", {});
   const std::vector<std::string> paths =
       save_pictures(pictures, request.out, parse_formats(""), terminal);
   files.insert(files.end(), paths.begin(), paths.end());
@@ -221,13 +223,49 @@ std::vector<std::string> write_results(const RunRequest& request, const Trace& t
   return files;
 }
 
+// What a failed run leaves: its trace, and pictures of its last recorded step as far as it got. The
+// run's own error is what counts, so that one in here is a warning.
+void write_what_happened(const RunRequest& request, const Trace& trace, Terminal& terminal) {
+  if (trace.ops.empty()) return;
+  std::string places;
+  const auto keep = [&](const std::string& path) {
+    write_trace(trace, path);
+    places += (places.empty() ? "" : " and ") + path;
+  };
+  try {
+    if (!request.trace.empty()) keep(request.trace);
+    if (!request.out.empty()) {
+      keep((std::filesystem::path(request.out) / "trace.json").string());
+      if (!trace.steps().empty()) {
+        save_pictures(draw_step(trace, step_of_interest(trace), "", {}), request.out,
+                      parse_formats(""), terminal);
+      }
+    }
+  } catch (const Error& error) {
+    terminal.warn(error.what());
+  }
+  if (places.empty()) return;
+  terminal.warn(fmt::format("the run failed; what it had done until then is in {}", places));
+}
+
+RunReport run_or_keep_what_happened(const RunRequest& request, bool records, Trace& trace,
+                                    Terminal& terminal) {
+  try {
+    return run_and_narrate(request, records ? &trace : nullptr, terminal);
+  } catch (const Error&) {
+    terminal.clear_progress();
+    write_what_happened(request, trace, terminal);
+    throw;
+  }
+}
+
 int run(const Arguments& arguments, Terminal& terminal) {
   const RunRequest request = request_of(arguments);
   check_places(request);
   check_inputs_stay(request, arguments.has("config") ? arguments.value("config") : "");
   const bool records = !request.trace.empty() || !request.out.empty();
   Trace trace;
-  const RunReport report = run_and_narrate(request, records ? &trace : nullptr, terminal);
+  const RunReport report = run_or_keep_what_happened(request, records, trace, terminal);
   if (!report.primary) return 0;  // mpi: another process speaks for all
   std::vector<std::string> files;
   if (records) {

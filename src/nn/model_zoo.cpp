@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/nearest_name.h"
 #include "core/whole_number.h"
 #include "nn/models.h"
 #include "ringside/error.h"
@@ -15,16 +16,37 @@
 namespace ringside {
 namespace {
 
-constexpr const char* kGrammar =
-    "models: mlp:IN,...,OUT with ReLU between the layers, mlp:IN,...,OUT:tanh, mlp:IN,...,OUT:bn "
-    "(BatchNorm1d before each ReLU), mlp:IN,...,OUT:heads (two heads, added), "
-    "cnn:CHANNELS,...,HIDDEN with ReLU or, with :tanh, Tanh, lenet, resnet:CHANNELS,..., "
-    "gpt:layers=N,heads=N,width=N,context=N,dropout=P; for example mlp:64,32,10";
+struct Family {
+  std::string_view name;
+  std::string_view grammar;
+};
+
+constexpr Family kFamilies[] = {
+    {"mlp", "mlp:INPUTS,HIDDEN,...,CLASSES, and :tanh, :bn or :heads behind it"},
+    {"cnn", "cnn:CHANNELS,...,HIDDEN, and :tanh behind it"},
+    {"lenet", "lenet has no settings"},
+    {"resnet", "resnet:CHANNELS,..."},
+    {"gpt", "gpt:layers=2,heads=2,width=64,context=64,dropout=0, each of which may be left out"},
+};
+
+// How a model of the same family is written.
+std::string hint_for(std::string_view spec) {
+  const std::string_view name = spec.substr(0, spec.find(':'));
+  for (const Family& family : kFamilies) {
+    if (family.name == name) return std::string(family.grammar);
+  }
+  std::vector<std::string_view> names;
+  for (const Family& family : kFamilies) names.push_back(family.name);
+  const std::string nearest = nearest_name(name, names);
+  return nearest.empty() ? "such as mlp:64,32,10 or resnet:8,16"
+                         : fmt::format("did you mean {}?", nearest);
+}
 
 }  // namespace
 
 void fail_model(std::string_view spec, const std::string& fault) {
-  throw Error(ErrorKind::kInvalidArgument, fmt::format("model '{}': {}", spec, fault), kGrammar);
+  throw Error(ErrorKind::kInvalidArgument, fmt::format("model '{}': {}", spec, fault),
+              hint_for(spec));
 }
 
 void check_classes(std::string_view spec, std::int64_t outputs, std::int64_t classes) {
@@ -213,10 +235,7 @@ std::shared_ptr<Module> make_model(std::string_view spec, const ModuleContext& c
   }
   if (spec.starts_with("cnn:")) return make_cnn(spec, context, sample_shape, classes);
   if (spec.starts_with("resnet:")) return make_resnet(spec, context, sample_shape, classes);
-  fail_model(spec,
-             "must be mlp:SIZES, mlp:SIZES:tanh, mlp:SIZES:bn, mlp:SIZES:heads, cnn:SIZES, "
-             "cnn:SIZES:tanh, "
-             "lenet, resnet:CHANNELS or gpt:SETTINGS");
+  fail_model(spec, "must be mlp:SIZES, cnn:SIZES, lenet, resnet:CHANNELS or gpt:SETTINGS");
 }
 
 std::optional<std::int64_t> token_context(std::string_view spec) {

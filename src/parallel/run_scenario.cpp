@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "parallel/logits.h"
+#include "parallel/rehearsal.h"
 #include "parallel/trainer.h"
 #include "ringside/error.h"
 #include "ringside/world.h"
@@ -71,21 +73,13 @@ void check_model_fits(const Scenario& scenario, const TrainTest& data) {
               tokens ? "choose --data text:FILE" : "choose --model gpt");
 }
 
-std::shared_ptr<Module> build_model(const Scenario& scenario, const TrainTest& data,
-                                    Device& device) {
-  Generator generator(scenario.seed);
-  return make_model(scenario.model, {device, scenario.dtype, generator}, data.train.sample_shape,
-                    data.train.classes);
-}
-
 Tensor training_loss(const Tensor& output, const Tensor& targets) {
   return cross_entropy(logit_rows(output), target_rows(targets));
 }
 
 /// single and dp: this thread drives every device.
-TrainingResult train_driven(World& world, const TrainingPlan& plan) {
+void train_driven(World& world, const TrainingPlan& plan, TrainingResult& result) {
   const Scenario& scenario = plan.scenario;
-  TrainingResult result;
   world.drive([&] {
     std::unique_ptr<Strategy> strategy;
     std::vector<Device*> devices;
@@ -110,9 +104,8 @@ TrainingResult train_driven(World& world, const TrainingPlan& plan) {
       options.optimizer = optimizer_factory(scenario);
       strategy = make_data_parallel(std::move(module), world, options);
     }
-    result = Trainer(plan, *strategy, devices, nullptr).run();
+    Trainer(plan, *strategy, devices, nullptr, result).run();
   });
-  return result;
 }
 
 DdpOptions ddp_options(const Scenario& scenario) {
@@ -127,20 +120,15 @@ DdpOptions ddp_options(const Scenario& scenario) {
   return options;
 }
 
-/// ddp: one thread (or process) per rank. Returns the results of the local ranks.
-std::vector<TrainingResult> train_ranks(World& world, const TrainingPlan& plan) {
-  std::vector<TrainingResult> results(static_cast<std::size_t>(world.size()));
+/// ddp: one thread (or process) per rank; `results` has one for each local rank.
+void train_ranks(World& world, const TrainingPlan& plan, std::vector<TrainingResult>& results) {
+  const int first = world.local_ranks().front();
   world.run([&](Rank& rank) {
     const std::unique_ptr<Strategy> strategy = make_ddp(
         build_model(plan.scenario, plan.data, rank.device), rank, ddp_options(plan.scenario));
-    results[static_cast<std::size_t>(rank.rank)] =
-        Trainer(plan, *strategy, {&rank.device}, &rank).run();
+    TrainingResult& result = results[static_cast<std::size_t>(rank.rank - first)];
+    Trainer(plan, *strategy, {&rank.device}, &rank, result).run();
   });
-  std::vector<TrainingResult> local;
-  for (const int rank : world.local_ranks()) {
-    local.push_back(std::move(results[static_cast<std::size_t>(rank)]));
-  }
-  return local;
 }
 
 TraceRun describe_run(const Scenario& scenario, const World& world, const TrainingResult& result) {
@@ -182,7 +170,7 @@ RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_optio
   world_options.workers = scenario.sim_workers;
   world_options.stepwise_collectives = scenario.stepwise;
   world_options.listener = recorder.get();
-  const std::unique_ptr<World> world = open_world(scenario.backend, world_options);
+  std::unique_ptr<World> world = open_world(scenario.backend, world_options);
   for (const int rank : world->local_ranks()) world->device(rank).set_random_seed(scenario.seed);
 
   for (Communicator* communicator : world->local_communicators()) {
@@ -192,11 +180,24 @@ RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_optio
   const bool ranks = scenario.strategy == "ddp";
   const TrainingPlan plan =
       make_plan(scenario, data, recorder.get(), observer, ranks ? world->size() : 1, started);
-  std::vector<TrainingResult> results;
-  if (ranks) {
-    results = train_ranks(*world, plan);
-  } else {
-    results.push_back(train_driven(*world, plan));
+  rehearse(plan);
+  std::vector<TrainingResult> results(ranks ? world->local_ranks().size() : 1);
+  try {
+    if (ranks) {
+      train_ranks(*world, plan, results);
+    } else {
+      train_driven(*world, plan, results.front());
+    }
+  } catch (const std::exception& error) {
+    if (trace && world->local_ranks().front() == 0) {
+      TraceRun run = describe_run(scenario, *world, results.front());
+      run.failure = error.what();
+      const auto by_steps = [](const auto& a, const auto& b) { return a.steps < b.steps; };
+      run.failed_step = std::min_element(results.begin(), results.end(), by_steps)->steps;
+      world.reset();  // ends what is still under way
+      *trace = recorder->take(std::move(run));
+    }
+    throw;
   }
 
   RunReport report;

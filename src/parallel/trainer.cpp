@@ -9,10 +9,10 @@
 #include <span>
 #include <thread>
 
-#include "core/counted.h"
 #include "core/fnv1a.h"
 #include "parallel/exchange.h"
 #include "parallel/logits.h"
+#include "parallel/rehearsal.h"
 #include "parallel/step_scope.h"
 #include "ringside/error.h"
 
@@ -74,50 +74,42 @@ constexpr std::int64_t kEvaluationBatch = 256;
 }  // namespace
 
 Trainer::Trainer(const TrainingPlan& plan, Strategy& strategy, const std::vector<Device*>& devices,
-                 Rank* rank)
-    : plan_(plan), strategy_(strategy), devices_(devices), rank_(rank) {
+                 Rank* rank, TrainingResult& result)
+    : plan_(plan), strategy_(strategy), devices_(devices), rank_(rank), result_(result) {
   result_.step_losses.resize(static_cast<std::size_t>(plan.total_steps), 0);
-  check_events();
 }
 
-/// Before the first step, so that no training is lost to an event that cannot happen.
-void Trainer::check_events() const {
-  const Scenario& scenario = plan_.scenario;
-  for (const ScenarioEvent& event : scenario.events) {
-    const std::string what = fmt::format("event {}: ", to_string(event.kind));
-    try {
-      if (event.kind != ScenarioEvent::Kind::kFewerBatches && event.step >= plan_.total_steps) {
-        throw Error(ErrorKind::kInvalidArgument,
-                    fmt::format("step {}: the run has {}, counted from 0", event.step,
-                                counted(static_cast<std::size_t>(plan_.total_steps), "step")),
-                    "name an earlier step, or train longer");
-      }
-      if (!event.parameter.empty()) parameter_named(event.parameter);
-      if (event.kind == ScenarioEvent::Kind::kUnusedHead) strategy_.module().use_second_head(true);
-    } catch (const Error& error) {
-      throw error.with_prefix(what);
-    }
+void Trainer::run() {
+  try {
+    train();
+  } catch (...) {
+    note_model();
+    throw;
   }
 }
 
-TrainingResult Trainer::run() {
+void Trainer::train() {
   for (int epoch = 0; epoch < plan_.epochs; ++epoch) {
     const auto begin = std::chrono::steady_clock::now();
-    if (!run_epoch(epoch)) return std::move(result_);  // a rank that stops asks nothing of others
+    if (!run_epoch(epoch)) return;  // a rank that stops asks nothing of others
     finish_epoch(epoch, seconds_since(begin));
   }
   const Unrecorded unrecorded(devices_);
-  result_.steps = step_;
   result_.step_losses = summed_over_ranks(result_.step_losses);
   for (double& loss : result_.step_losses) loss /= plan_.replicas;
   result_.step_losses.resize(static_cast<std::size_t>(step_));
+  note_model();
+  if (devices_.front()->executes()) result_.checksum = checksum_of(strategy_.state_dict());
+}
+
+void Trainer::note_model() {
   result_.buckets = strategy_.buckets();
+  result_.parameters = 0;
+  result_.parameter_bytes = 0;
   for (const NamedTensor& entry : strategy_.module().named_parameters()) {
     result_.parameters += static_cast<std::size_t>(entry.tensor.numel());
     result_.parameter_bytes += entry.tensor.bytes();
   }
-  if (devices_.front()->executes()) result_.checksum = checksum_of(strategy_.state_dict());
-  return std::move(result_);
 }
 
 bool Trainer::run_epoch(int epoch) {
@@ -172,7 +164,7 @@ void Trainer::run_step(const Batch& batch) {
   result_.step_losses[static_cast<std::size_t>(step_)] = loss;
   epoch_loss_ += loss * static_cast<double>(step.rows);
   epoch_rows_ += static_cast<double>(step.rows);
-  ++step_;
+  result_.steps = ++step_;
   if (own_rank() == 0 && plan_.observer.step) plan_.observer.step(step_, plan_.total_steps, loss);
 }
 
@@ -189,14 +181,14 @@ StepDirectives Trainer::apply_events() {
 void Trainer::apply(const ScenarioEvent& event, StepDirectives& directives) {
   switch (event.kind) {
     case ScenarioEvent::Kind::kPerturb: {
-      const Tensor parameter = parameter_named(event.parameter);
+      const Tensor parameter = parameter_named(strategy_.module(), event.parameter);
       Tensor first = Tensor::view(parameter.device(), parameter.buffer(), parameter.array().offset,
                                   Shape{1}, parameter.dtype(), parameter.name());
       fill_in_place(first, host_value(first, 0) + event.amount);
       break;
     }
     case ScenarioEvent::Kind::kFreeze:
-      parameter_named(event.parameter).set_requires_grad(false);
+      parameter_named(strategy_.module(), event.parameter).set_requires_grad(false);
       break;
     case ScenarioEvent::Kind::kSlow:
       std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(event.amount));
@@ -216,7 +208,7 @@ void Trainer::apply(const ScenarioEvent& event, StepDirectives& directives) {
       break;
     }
     case ScenarioEvent::Kind::kReplace: {
-      const Tensor old = parameter_named(event.parameter);
+      const Tensor old = parameter_named(strategy_.module(), event.parameter);
       Tensor fresh = Tensor::full(old.device(), old.shape(), old.dtype(), 0,
                                   MemoryKind::kParameters, old.name());
       fresh.set_requires_grad(true);
@@ -254,16 +246,6 @@ std::int64_t Trainer::batches_left_out() const {
             event.kind == ScenarioEvent::Kind::kFewerBatches && event.rank == own_rank();
         return applies ? sum + static_cast<std::int64_t>(event.amount) : sum;
       });
-}
-
-Tensor Trainer::parameter_named(const std::string& name) const {
-  std::string names;
-  for (const NamedTensor& entry : strategy_.module().named_parameters()) {
-    if (entry.name == name) return entry.tensor;
-    names += (names.empty() ? "" : ", ") + entry.name;
-  }
-  throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("there is no parameter '{}'; the model has {}", name, names));
 }
 
 // ---------------------------------------------------------------- metrics

@@ -43,14 +43,15 @@ struct TrainingResult {
 
 class Trainer {
  public:
-  /// `rank` is null for single and dp.
+  /// `rank` is null for single and dp. `result` must outlive the trainer.
   Trainer(const TrainingPlan& plan, Strategy& strategy, const std::vector<Device*>& devices,
-          Rank* rank);
-  /// Trains to the end. Throws Error.
-  TrainingResult run();
+          Rank* rank, TrainingResult& result);
+  /// Trains to the end. Throws Error; the result then has the model's facts.
+  void run();
 
  private:
-  void check_events() const;
+  void train();
+  void note_model();
   bool run_epoch(int epoch);
   void run_step(const Batch& batch);
   StepDirectives apply_events();
@@ -61,14 +62,13 @@ class Trainer {
   void finish_epoch(int epoch, double seconds);
   void evaluate(EpochReport& report);
   std::vector<double> summed_over_ranks(const std::vector<double>& own);
-  Tensor parameter_named(const std::string& name) const;
   int own_rank() const { return rank_ ? rank_->rank : 0; }
 
   const TrainingPlan& plan_;
   Strategy& strategy_;
   std::vector<Device*> devices_;
   Rank* rank_;
-  TrainingResult result_;
+  TrainingResult& result_;
   int step_ = 0;
   double epoch_loss_ = 0;  // sum of loss times rows
   double epoch_rows_ = 0;

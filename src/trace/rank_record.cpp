@@ -74,13 +74,25 @@ TakenRank RankRecord::take() {
   TakenRank taken;
   taken.first_number = first_number_;
   taken.ops.reserve(ops_.size());
-  for (std::size_t index = 0; index < ops_.size(); ++index) taken.ops.push_back(described(index));
+  for (std::size_t index = 0; index < ops_.size(); ++index) {
+    taken.ops.push_back(described(index));
+    taken.unfinished.push_back(is_unfinished(index, taken.ops.back()));
+  }
   taken.memory = std::exchange(memory_, {});
   first_number_ += static_cast<std::int64_t>(ops_.size());
   ops_.clear();
   stamps_ = {};
   snapshots_ = {};
   return taken;
+}
+
+// An empty tensor is not looked at.
+bool RankRecord::is_unfinished(std::size_t index, const TraceOp& op) const {
+  if (index >= snapshots_.size()) return false;
+  for (std::size_t i = 0; i < snapshots_[index].size(); ++i) {
+    if (!snapshots_[index][i]->taken() && op.writes[i].shape.numel() > 0) return true;
+  }
+  return false;
 }
 
 TraceOp RankRecord::described(std::size_t index) const {

@@ -41,6 +41,7 @@ struct Stamps {
 struct TakenRank {
   std::int64_t first_number = 0;  ///< of ops[0]; the others follow
   std::vector<TraceOp> ops;  ///< in the order of submission; what they depend on by provisional ids
+  std::vector<bool> unfinished;  ///< by op: its results were never there to be read
   std::vector<TraceMemory> memory;
 };
 
@@ -80,6 +81,7 @@ class RankRecord {
   std::array<OpId, 3> dependencies_of(const HeardOp& heard, OpId id, std::size_t host_thread);
   std::size_t index_of(OpId id) const;
   TraceOp described(std::size_t index) const;
+  bool is_unfinished(std::size_t index, const TraceOp& op) const;
 
   int rank_;
   BriefMutex mutex_;

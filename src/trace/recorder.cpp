@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ringside/trace.h"
+#include "trace/happened.h"
 #include "trace/order.h"
 #include "trace/rank_records.h"
 
@@ -118,6 +119,7 @@ Trace Recorder::take(TraceRun run) {
   Trace trace;
   trace.run = std::move(run);
   std::map<int, Place> place_of;  // by rank
+  std::vector<bool> unfinished;   // by op
   for (RankRecord* record : impl_->records.all()) {
     TakenRank taken = record->take();
     place_of[record->rank()] = {taken.first_number, static_cast<std::int64_t>(taken.ops.size()),
@@ -126,9 +128,14 @@ Trace Recorder::take(TraceRun run) {
       op.id = static_cast<OpId>(trace.ops.size());
       trace.ops.push_back(std::move(op));
     }
+    unfinished.insert(unfinished.end(), taken.unfinished.begin(), taken.unfinished.end());
     trace.memory.insert(trace.memory.end(), taken.memory.begin(), taken.memory.end());
   }
   for (TraceOp& op : trace.ops) renumber(op.dependencies, place_of);
+  if (!trace.run.failure.empty()) {
+    const std::vector<bool> kept = carried_out(trace.ops, unfinished);
+    trace.ops = without_others(std::move(trace.ops), kept);
+  }
   trace.ops = in_trace_order(std::move(trace.ops));
   std::stable_sort(trace.memory.begin(), trace.memory.end(),
                    [](const TraceMemory& a, const TraceMemory& b) { return a.step < b.step; });

@@ -35,6 +35,7 @@ class Snapshot {
  public:
   Snapshot(DType dtype, bool keep_values) : digest_(dtype, keep_values) {}
   void take(LaunchContext& context, const DeviceArray& array);
+  bool taken() const { return taken_; }
   /// Does nothing if the launch never ran (after an asynchronous error).
   void store(TraceTensor& tensor);
 

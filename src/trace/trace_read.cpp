@@ -33,7 +33,8 @@ void for_each(const JsonValue& array, const Function& function) {
 
 TraceRun read_run(const JsonValue& json) {
   json.allow_only({"strategy", "backend", "model", "data", "devices", "device_ids", "output_device",
-                   "batch_size", "dtype", "parameters", "parameter_bytes", "buckets"});
+                   "batch_size", "dtype", "parameters", "parameter_bytes", "buckets", "failure",
+                   "failed_step"});
   TraceRun run;
   run.strategy = json.at("strategy").text();
   run.backend = json.at("backend").text();
@@ -56,6 +57,12 @@ TraceRun read_run(const JsonValue& json) {
              [&](const JsonValue& parameter) { bucket.parameters.push_back(parameter.text()); });
     run.buckets.push_back(std::move(bucket));
   });
+  if (const auto failure = json.find("failure")) {
+    run.failure = failure->text();
+    run.failed_step = json.at("failed_step").small_integer(0);
+  } else if (const auto step = json.find("failed_step")) {
+    step->fault("only a run with a failure has one");
+  }
   return run;
 }
 

@@ -38,6 +38,10 @@ void write_run(JsonWriter& json, const TraceRun& run) {
     json.end_object();
   }
   json.end_array();
+  if (!run.failure.empty()) {
+    json.field("failure", run.failure);
+    json.field("failed_step", run.failed_step);
+  }
   json.end_object();
 }
 

@@ -1,6 +1,7 @@
 #include "views/buckets.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -36,26 +37,49 @@ std::vector<StepBucket> buckets_of(const Trace& trace, int step) {
   return buckets;
 }
 
+namespace {
+
+// The buckets of the first step are made before any gradient is there, and later ones in the order
+// in which gradients got ready.
+bool is_of_known_buckets(const TraceOp& op, const std::vector<TraceRun::Bucket>& known) {
+  const auto number = static_cast<std::size_t>(op.bucket);
+  if (number >= known.size()) return false;
+  if (op.collective) {
+    const ScheduleRequest& request = op.collective->request;
+    return request.count * size_of(request.dtype) == known[number].bytes;
+  }
+  const auto& names = known[number].parameters;
+  return op.phase != Phase::kBackward || op.label.empty() ||
+         std::find(names.begin(), names.end(), op.label) != names.end();
+}
+
+}  // namespace
+
 std::vector<WaitingBucket> waiting_buckets(const Trace& trace, int step) {
   std::set<int> recorded;                        // ranks; others may be in other processes
+  std::set<int> begun;                           // ranks that have got to backward
   std::set<std::pair<int, std::string>> filled;  // rank and parameter
   std::set<int> averaged;
   for (const TraceOp& op : trace.ops) {
-    if (op.step != step) continue;
     recorded.insert(op.rank);
+    if (op.step != step) continue;
+    if (op.phase == Phase::kBackward) begun.insert(op.rank);
     if (op.bucket < 0) continue;
+    if (!is_of_known_buckets(op, trace.run.buckets)) return {};
     if (op.kind == OpKind::kCollective) averaged.insert(op.bucket);
     if (op.phase == Phase::kBackward) filled.emplace(op.rank, op.label);
   }
   std::vector<WaitingBucket> waiting;
-  if (filled.empty() || step != trace.steps().back()) return waiting;
+  if (filled.empty()) return waiting;
   for (std::size_t i = 0; i < trace.run.buckets.size(); ++i) {
     WaitingBucket bucket;
     bucket.number = static_cast<int>(i);
     if (averaged.contains(bucket.number)) continue;
     bucket.bytes = trace.run.buckets[i].bytes;
+    std::set_difference(recorded.begin(), recorded.end(), begun.begin(), begun.end(),
+                        std::back_inserter(bucket.late));
     for (const std::string& parameter : trace.run.buckets[i].parameters) {
-      const bool everywhere = std::all_of(recorded.begin(), recorded.end(), [&](int rank) {
+      const bool everywhere = std::all_of(begun.begin(), begun.end(), [&](int rank) {
         return filled.contains({rank, parameter});
       });
       if (!everywhere) bucket.missing.push_back(parameter);

@@ -20,12 +20,14 @@ struct StepBucket {
 struct WaitingBucket {
   int number = 0;
   std::size_t bytes = 0;
-  /// without a gradient on some rank; none of them missing, it waits for the buckets before it
+  std::vector<int> late;  ///< ranks that have not got so far in backward (of a run that failed)
+  /// without a gradient on some other rank; none of them missing, it waits for the buckets before
+  /// it
   std::vector<std::string> missing;
 };
 
-/// In the order of their numbers. Empty where nothing is to be synchronised, and for every step but
-/// the last recorded one, since TraceRun::buckets are those of that step.
+/// In the order of their numbers. Empty where nothing is to be synchronised, and for a step whose
+/// buckets were others than TraceRun::buckets.
 std::vector<WaitingBucket> waiting_buckets(const Trace& trace, int step);
 
 /// In the order of their numbers. The step's own ops tell, because the buckets of the first step

@@ -23,8 +23,10 @@ class DataParallelDiagram {
       for (int rank = 0; rank < trace.run.devices; ++rank) ids_.push_back(rank);
     }
     const PhaseFacts forward = facts(Phase::kForward);
+    const PhaseFacts scatter =
+        may_be_cut_off(trace, step) ? facts(Phase::kScatterInput) : PhaseFacts{};
     for (const int rank : ids_) {
-      if (forward.is_active(rank)) workers_.push_back(rank);
+      if (forward.is_active(rank) || scatter.is_active(rank)) workers_.push_back(rank);
     }
     std::sort(workers_.begin(), workers_.end());
   }
@@ -248,6 +250,7 @@ std::string DataParallelDiagram::caption(std::size_t bytes, std::size_t through_
     text += fmt::format(" {} move between devices in this step, {} of it from or to {}.",
                         format_bytes(bytes), share, name(home()));
   }
+  if (may_be_cut_off(trace_, step_)) return text + failure_text(trace_, step_);
   std::vector<int> idle;
   for (int rank = 0; rank < trace_.run.devices; ++rank) {
     if (!works(rank) && rank != trace_.run.output_device) idle.push_back(rank);

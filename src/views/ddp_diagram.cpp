@@ -111,6 +111,10 @@ void ReplicatedDiagram::add_load(FlowDiagram& diagram) const {
           is_single_ ? "The batch and the model are on one device."
                      : "Every rank loads its own rows and has the whole model.");
   for (int rank = 0; rank < trace_.run.devices; ++rank) {
+    if (may_be_cut_off(trace_, step_) && is_recorded(rank) && !load.is_active(rank)) {
+      load_row.boxes.push_back(idle_box(name(rank), "not begun"));
+      continue;
+    }
     const TraceTensor* input = largest_arrival(load, rank);
     load_row.boxes.push_back(box(BoxClass::kData,
                                  fmt::format("{}\nW\u00A0 {}", tensor_text(part("x", rank), input),
@@ -176,10 +180,11 @@ void ReplicatedDiagram::add_forward_and_loss(FlowDiagram& diagram) const {
 void ReplicatedDiagram::add_backward(FlowDiagram& diagram) const {
   const PhaseFacts backward = facts(Phase::kBackward);
   if (backward.ops.empty()) return;
+  const bool plain = is_single_ || may_be_cut_off(trace_, step_);
   FlowRow backward_row =
-      row(Phase::kBackward, backward, is_single_ ? "" : "nothing is sent",
-          is_single_ ? "The gradients of all parameters."
-                     : "Every rank keeps its own gradients: nothing is synchronised in this step.");
+      row(Phase::kBackward, backward, plain ? "" : "nothing is sent",
+          plain ? "The gradients of the parameters."
+                : "Every rank keeps its own gradients: nothing is synchronised in this step.");
   fill(backward_row, backward, [&](int rank) {
     return box(BoxClass::kCompute, part("dW", rank), fmt::format("backward: on {}", name(rank)));
   });
@@ -247,6 +252,9 @@ void ReplicatedDiagram::add_buckets(FlowDiagram& diagram) const {
 
 // What it waits for: "second.bias, second.weight", or "bucket 0", because buckets leave in order.
 std::string ReplicatedDiagram::reason(const WaitingBucket& bucket) const {
+  if (!bucket.late.empty()) {
+    return fmt::format("rank{} {}", bucket.late.size() == 1 ? "" : "s", format_ranks(bucket.late));
+  }
   if (bucket.missing.empty()) return fmt::format("bucket {}", waiting_.front().number);
   return first_names(bucket.missing, 150);
 }
@@ -254,10 +262,12 @@ std::string ReplicatedDiagram::reason(const WaitingBucket& bucket) const {
 void ReplicatedDiagram::add_waiting(FlowDiagram& diagram) const {
   for (const WaitingBucket& bucket : waiting_) {
     const std::string waits = fmt::format("bucket {} waits", bucket.number);
-    FlowRow waiting_row = row(Phase::kAllReduce, {}, "for " + reason(bucket),
-                              fmt::format("Bucket {}, {}, is not averaged: it waits for {}{}.",
-                                          bucket.number, format_bytes(bucket.bytes), reason(bucket),
-                                          bucket.missing.empty() ? "" : ", which got no gradient"));
+    FlowRow waiting_row =
+        row(Phase::kAllReduce, {}, "for " + reason(bucket),
+            fmt::format(
+                "Bucket {}, {}, is not averaged: it waits for {}{}.", bucket.number,
+                format_bytes(bucket.bytes), reason(bucket),
+                bucket.missing.empty() || !bucket.late.empty() ? "" : ", which got no gradient"));
     waiting_row.name = fmt::format("all-reduce-{}", bucket.number);
     waiting_row.title = fmt::format("all-reduce, bucket {}", bucket.number);
     waiting_row.follows = false;
@@ -304,12 +314,15 @@ std::string ReplicatedDiagram::caption() const {
                        run_text(trace_, "batch"));
   }
   std::string text = run_text(trace_, "rows per rank:");
+  const bool cut_off = may_be_cut_off(trace_, step_);
   if (!waiting_.empty()) {
     return text + fmt::format(" {} of {} averaged: bucket {} waits for {}.", buckets_.size(),
                               counted(buckets_.size() + waiting_.size(), "bucket"),
                               waiting_.front().number, reason(waiting_.front()));
   }
-  if (buckets_.empty()) return text + " No gradient is synchronised in this step.";
+  if (buckets_.empty()) {
+    return cut_off ? text : text + " No gradient is synchronised in this step.";
+  }
   std::size_t gradients = 0;
   std::vector<const TraceOp*> ops;
   for (const StepBucket& bucket : buckets_) {
@@ -336,7 +349,7 @@ FlowDiagram ReplicatedDiagram::make() {
                       ? fmt::format("One device: training step {}", step_)
                       : fmt::format("DistributedDataParallel: training step {} on {}", step_,
                                     counted(static_cast<std::size_t>(trace_.run.devices), "rank"));
-  diagram.caption = caption();
+  diagram.caption = caption() + failure_text(trace_, step_);
   for (int rank = 0; rank < trace_.run.devices; ++rank) {
     diagram.lanes.push_back({std::to_string(rank), name(rank), false, false});
   }

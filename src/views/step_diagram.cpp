@@ -24,6 +24,20 @@ std::string run_text(const Trace& trace, std::string_view batch) {
   return fmt::format("{}{}{}.", text, text.empty() ? "" : ", ", to_string(trace.run.dtype));
 }
 
+bool may_be_cut_off(const Trace& trace, int step) {
+  return !trace.run.failure.empty() && step >= trace.run.failed_step;
+}
+
+std::string failure_text(const Trace& trace, int step) {
+  constexpr std::size_t kMostBytes = 240;
+  if (!may_be_cut_off(trace, step)) return {};
+  std::string text = clean_text(trace.run.failure.substr(0, trace.run.failure.find('\n')));
+  if (text.size() > kMostBytes) {
+    text = text.substr(0, text.rfind(' ', kMostBytes)) + " …";
+  }
+  return fmt::format(" The run failed: {}", text);
+}
+
 std::string tensor_text(std::string_view name, const TraceTensor* tensor) {
   if (tensor == nullptr) return std::string(name);
   // At most three numbers are shown, else the shape.

@@ -24,6 +24,11 @@ std::string devices_text(const Trace& trace, const std::vector<int>& ranks);
 /// "mlp:64,32,10, batch 64, float32.": how captions begin.
 std::string run_text(const Trace& trace, std::string_view batch);
 
+/// Whether not all ranks have finished `step`, because the run failed.
+bool may_be_cut_off(const Trace& trace, int step);
+/// " The run failed: " and the beginning of the error; empty unless the step may be cut off.
+std::string failure_text(const Trace& trace, int step);
+
 /// "X  64×1000".
 std::string tensor_text(std::string_view name, const TraceTensor* tensor);
 FlowBox box(BoxClass kind, std::string text, std::string tooltip);

@@ -114,7 +114,8 @@ class TimelineWriter {
   void choose_lanes(std::size_t most);
   std::string subtitle() const;
   std::string waits_text() const;
-  std::string caption() const;
+  std::string point() const;
+  std::string caption() const { return point() + failure_text(trace_, step_); }
   void write_text(const std::string& id, double x, double y, const std::string& text, double size,
                   Ink name, bool bold = false);
   void write_defaults();
@@ -183,12 +184,16 @@ std::string TimelineWriter::subtitle() const {
 
 // Which bucket waits longest, or for ever.
 std::string TimelineWriter::waits_text() const {
-  std::vector<int> never;
-  for (const WaitingBucket& bucket : waiting_buckets(trace_, step_)) never.push_back(bucket.number);
-  if (!never.empty()) {
-    return fmt::format(" Bucket{} {} wait{} for gradients that never come.",
-                       never.size() == 1 ? "" : "s", format_ranks(never),
-                       never.size() == 1 ? "s" : "");
+  const std::vector<WaitingBucket> waiting = waiting_buckets(trace_, step_);
+  if (!waiting.empty()) {
+    std::vector<int> never;
+    for (const WaitingBucket& bucket : waiting) never.push_back(bucket.number);
+    const std::vector<int>& late = waiting.front().late;
+    return fmt::format(
+        " Bucket{} {} wait{} for {}.", never.size() == 1 ? "" : "s", format_ranks(never),
+        never.size() == 1 ? "s" : "",
+        late.empty() ? "gradients that never come"
+                     : fmt::format("rank{} {}", late.size() == 1 ? "" : "s", format_ranks(late)));
   }
   if (!facts_.longest_wait) return "";
   const BucketWait& wait = *facts_.longest_wait;
@@ -196,7 +201,7 @@ std::string TimelineWriter::waits_text() const {
                      wait.waits_for);
 }
 
-std::string TimelineWriter::caption() const {
+std::string TimelineWriter::point() const {
   const StepTimes& times = facts_.times;
   if (times.communication <= 0) {
     return fmt::format("Nothing is communicated. Step: {}.{}", seconds(times.total), waits_text());

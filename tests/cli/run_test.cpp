@@ -170,7 +170,7 @@ TEST(Run, WritesTraceReportAndPictures) {
   ASSERT_EQ(drawn.status, 0) << drawn.errors;
   const json document = document_of(drawn);
   EXPECT_EQ(document["ringside"], "draw");
-  expect_keys(document, {"strategy", "devices", "step", "pictures", "files"});
+  expect_keys(document, {"strategy", "devices", "step", "failure", "pictures", "files"});
   EXPECT_EQ(document["step"], 1);
   EXPECT_GE(document["files"].size(), 2u);
   bool timeline = false;
@@ -186,6 +186,32 @@ TEST(Run, WritesTraceReportAndPictures) {
   const ProcessResult no_phase = run_ringside(
       {"draw", "--trace", scratch / "own.json", "--out", scratch / "dot", "--phase", "lunch"});
   EXPECT_EQ(no_phase.status, 2);
+}
+
+TEST(Run, ThatFailsStillWritesWhatItHadDone) {
+  const ScratchDirectory scratch;
+  for (const std::string scenario :
+       {"rank-stops", "other-collective", "out-of-memory", "unused-head"}) {
+    SCOPED_TRACE(scenario);
+    const std::string file = std::string(RINGSIDE_TEST_DATA_DIR) + "/../scenarios/" + scenario;
+    const std::string directory = scratch / scenario;
+    const ProcessResult result =
+        run_ringside({"run", "--config", file + ".toml", "--out", directory});
+    EXPECT_NE(result.status, 0);
+    EXPECT_NE(result.errors.find("the run failed; what it had done until then is in"),
+              std::string::npos)
+        << result.errors;
+    EXPECT_FALSE(fs::exists(directory + "/report.json"));
+    const std::string trace = directory + "/trace.json";
+    const json run = json::parse(read_whole_file(trace))["run"];
+    const ProcessResult drawn =
+        run_ringside({"draw", "--trace", trace, "--out", directory, "--format", "dot"});
+    EXPECT_EQ(drawn.status, 0) << drawn.errors;
+    EXPECT_NE(drawn.output.find("The run failed in step " + run["failed_step"].dump() + ": "),
+              std::string::npos)
+        << drawn.output;
+    EXPECT_TRUE(fs::exists(directory + "/step" + run["failed_step"].dump() + ".dot"));
+  }
 }
 
 TEST(Run, StepsThatTheRunDoesNotHaveCannotBeRecorded) {

@@ -177,10 +177,11 @@ TEST_F(ModelZoo, UnknownNamesShowTheGrammar) {
       model(spec);
       ADD_FAILURE() << "no Error for " << spec;
     } catch (const Error& error) {
-      EXPECT_THAT(error.what(),
-                  HasSubstr("must be mlp:SIZES, mlp:SIZES:tanh, mlp:SIZES:bn, mlp:SIZES:heads, "
-                            "cnn:SIZES, cnn:SIZES:tanh, lenet, resnet:CHANNELS or gpt:SETTINGS"));
-      EXPECT_THAT(error.hint(), HasSubstr("for example mlp:64,32,10"));
+      EXPECT_THAT(
+          error.what(),
+          HasSubstr("must be mlp:SIZES, cnn:SIZES, lenet, resnet:CHANNELS or gpt:SETTINGS"));
+      EXPECT_FALSE(error.hint().empty());
+      EXPECT_LT(error.hint().size(), 100U) << error.hint();
     }
   }
 }

@@ -357,10 +357,16 @@ TEST(ScenarioRun, AnEventThatCannotHappenIsAnError) {
   scenario.events = {event_of(ScenarioEvent::Kind::kSlow, 0, 3)};
   scenario.events.front().amount = 1;
   std::string message = error_of(scenario, ErrorKind::kInvalidArgument);
-  EXPECT_NE(message.find("event slow: step 3: the run has 3 steps"), std::string::npos) << message;
+  EXPECT_EQ(message, "event slow: step 3: the run has 3 steps, counted from 0");
   scenario.events = {event_of(ScenarioEvent::Kind::kUnusedHead, 1, 2)};
   message = error_of(scenario, ErrorKind::kInvalidArgument);
   EXPECT_NE(message.find("event unused-head: Sequential"), std::string::npos) << message;
+  scenario.events = {event_of(ScenarioEvent::Kind::kFewerBatches, 1, 0)};
+  scenario.events.front().amount = 1000;
+  message = error_of(scenario, ErrorKind::kInvalidArgument);
+  EXPECT_NE(message.find("event fewer-batches: amount 1000: rank 1 would train nothing"),
+            std::string::npos)
+      << message;
   scenario.events = {event_of(ScenarioEvent::Kind::kFreeze, 1, 2)};
   scenario.events.front().parameter = "0.wight";
   message = error_of(scenario, ErrorKind::kInvalidArgument);

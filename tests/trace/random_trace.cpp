@@ -75,6 +75,10 @@ class Maker {
     run.dtype = pick(kAllDTypes);
     run.parameters = any_size();
     run.parameter_bytes = any_size();
+    if (below(2) == 0) {
+      run.failure = "failed: " + text();
+      run.failed_step = static_cast<int>(below(5));
+    }
     for (std::int64_t i = below(3); i > 0; --i)
       run.buckets.push_back({any_size(), {text(), text()}});
   }

@@ -1,0 +1,76 @@
+#include "parallel/rehearsal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/counted.h"
+#include "ringside/error.h"
+#include "ringside/nn.h"
+#include "ringside/world.h"
+
+namespace ringside {
+namespace {
+
+using Kind = ScenarioEvent::Kind;
+
+std::int64_t batches_left_out(const Scenario& scenario, int rank) {
+  constexpr double kMost = 1e15;  // more than there are, and a whole number
+  double batches = 0;
+  for (const ScenarioEvent& event : scenario.events) {
+    if (event.kind == Kind::kFewerBatches && event.rank == rank) batches += event.amount;
+  }
+  return static_cast<std::int64_t>(std::min(batches, kMost));
+}
+
+void check_event(const TrainingPlan& plan, const ScenarioEvent& event, Module& module) {
+  if (event.kind == Kind::kFewerBatches) {
+    const std::int64_t left_out = batches_left_out(plan.scenario, event.rank);
+    if (left_out < plan.batches_per_epoch) return;
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("amount {}: rank {} would train nothing, an epoch has {} batches",
+                            left_out, event.rank, plan.batches_per_epoch),
+                fmt::format("leave out at most {}", plan.batches_per_epoch - 1));
+  }
+  if (event.step >= plan.total_steps) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("step {}: the run has {}, counted from 0", event.step,
+                            counted(static_cast<std::size_t>(plan.total_steps), "step")),
+                "name an earlier step, or train longer");
+  }
+  if (!event.parameter.empty()) parameter_named(module, event.parameter);
+  if (event.kind == Kind::kUnusedHead) module.use_second_head(true);
+}
+
+}  // namespace
+
+std::shared_ptr<Module> build_model(const Scenario& scenario, const TrainTest& data,
+                                    Device& device) {
+  Generator generator(scenario.seed);
+  return make_model(scenario.model, {device, scenario.dtype, generator}, data.train.sample_shape,
+                    data.train.classes);
+}
+
+Tensor parameter_named(const Module& module, const std::string& name) {
+  std::string names;
+  for (const NamedTensor& entry : module.named_parameters()) {
+    if (entry.name == name) return entry.tensor;
+    names += (names.empty() ? "" : ", ") + entry.name;
+  }
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("there is no parameter '{}'; the model has {}", name, names));
+}
+
+void rehearse(const TrainingPlan& plan) {
+  const std::unique_ptr<World> world = open_world("meta", {});
+  const std::shared_ptr<Module> module = build_model(plan.scenario, plan.data, world->device(0));
+  for (const ScenarioEvent& event : plan.scenario.events) {
+    try {
+      check_event(plan, event, *module);
+    } catch (const Error& error) {
+      throw error.with_prefix(fmt::format("event {}: ", to_string(event.kind)));
+    }
+  }
+}
+
+}  // namespace ringside

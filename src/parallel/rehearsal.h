@@ -1,0 +1,21 @@
+// What a run is asked for, tried on a model without numbers before any device is opened: so that
+// no training is lost to what cannot be, and the error is the run's and not a rank's.
+#pragma once
+
+#include "parallel/trainer.h"
+
+namespace ringside {
+
+/// Builds the scenario's model on the meta backend and looks for what its events name. Throws
+/// Error(kInvalidArgument): a model that does not exist or does not fit the data, an event whose
+/// parameter, head, step or batches the run does not have.
+void rehearse(const TrainingPlan& plan);
+
+/// The scenario's model with its first values, on `device`.
+std::shared_ptr<Module> build_model(const Scenario& scenario, const TrainTest& data,
+                                    Device& device);
+
+/// Throws Error(kInvalidArgument) that lists the names, if there is none.
+Tensor parameter_named(const Module& module, const std::string& name);
+
+}  // namespace ringside
