@@ -10,7 +10,7 @@
 namespace ringside {
 namespace {
 
-constexpr double kCellFont = 9;
+constexpr double kCellFont = 8.5;
 constexpr double kKeyFont = 10.5;
 constexpr double kKeyGap = 24;
 
@@ -34,7 +34,7 @@ void ChunkCells::write(DotWriter& dot, const std::string& id, Place place, const
     box = combines(schedule_.request.operation) ? BoxClass::kUpdate : BoxClass::kComm;
   }
   const BoxInks inks = inks_of(box);
-  Attributes attributes = pinned(place, kCell - 3, kCell - 3);
+  Attributes attributes = pinned(place, kCell - 2.5, kCell - 2.5);
   attributes.text("label", label).set("fontsize", kCellFont);
   attributes.set("style", box == BoxClass::kIdle ? "dashed" : "filled");
   attributes.set("fillcolor", colour(inks.fill, theme_)).set("color", colour(inks.line, theme_));

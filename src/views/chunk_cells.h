@@ -9,7 +9,7 @@
 
 namespace ringside {
 
-inline constexpr double kCell = 18;  ///< points from cell to cell
+inline constexpr double kCell = 16;  ///< points from cell to cell
 
 enum class Holding { kNothing, kOwn, kPart, kComplete };
 

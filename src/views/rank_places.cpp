@@ -9,10 +9,11 @@
 namespace ringside {
 namespace {
 
-constexpr double kArrow = 48;            // of free line beside a label
-constexpr double kGap = 26;              // between boxes that no arrow joins
-constexpr double kNodeGap = 2.5 * kGap;  // between ranks of two nodes
-constexpr std::size_t kMostLabels = 4;   // above a box where the arrows of all rounds end
+constexpr double kArrow = 48;           // of free line beside a label
+constexpr double kGap = 26;             // between boxes that no arrow joins
+constexpr double kRowGap = 14;          // between boxes of a row
+constexpr double kNodeGap = 40;         // between ranks of two nodes
+constexpr std::size_t kMostLabels = 4;  // above a box where the arrows of all rounds end
 constexpr double kLabelHeight = 16;
 constexpr double kEdge = 14;    // of a box's edge beside the outermost arrow
 constexpr double kSlope = 0.2;  // flatter arrows would run through their neighbours' labels
@@ -101,7 +102,7 @@ void double_rows(RankPlaces& places) {
 
 void place_rows(RankPlaces& places, const ScheduleRequest& request, double width, double height,
                 double label) {
-  const double column = std::max(width, label + 8);
+  const double column = std::max(width, label + 4);
   // The arrows', and the labels'.
   const double room = 90 + label_band(std::max(labels_of_round(places), labels_of_all(places)));
   double x = 0;
@@ -111,7 +112,7 @@ void place_rows(RankPlaces& places, const ScheduleRequest& request, double width
     slot.width = column;
     const bool starts_row = i % static_cast<std::size_t>(places.below) == 0;
     const bool same_node = node_of(request, slot.ranks.front()) == node;
-    x = starts_row ? 0 : x + column + (same_node ? kGap : kNodeGap);
+    x = starts_row ? 0 : x + column + (same_node ? kRowGap : kNodeGap);
     node = node_of(request, slot.ranks.back());
     slot.place = {x, slot.before ? 0 : -(height + room)};
   }

@@ -27,6 +27,8 @@ namespace {
 constexpr double kNameFont = 13;
 constexpr double kTextFont = 10.5;
 constexpr double kWidestText = 170;
+constexpr double kWidestInRows = 96;  // of eight ranks beside each other, in two lines
+constexpr double kTextLine = 13;
 constexpr double kLabelHeight = 15;
 constexpr std::size_t kMostCells = 16;
 constexpr int kMostRanksFollowed = 64;
@@ -96,7 +98,7 @@ class SchedulePictures {
 
   void measure();
   double widest_label() const;
-  std::string value_text(std::size_t stage, int rank) const;
+  std::vector<std::string> value_lines(std::size_t stage, int rank) const;
   Arrows arrows_of(std::optional<std::size_t> round) const;
   std::string message_text(const Message& message) const;
   std::string arrow_text(const Arrow& arrow, bool whole) const;
@@ -125,10 +127,13 @@ class SchedulePictures {
   std::string name_;
 };
 
-std::string SchedulePictures::value_text(std::size_t stage, int rank) const {
+std::vector<std::string> SchedulePictures::value_lines(std::size_t stage, int rank) const {
   const auto index = static_cast<std::size_t>(rank);
-  if (stage >= values_.size() || index >= values_[stage].size()) return "";
-  return fit_words(values_[stage][index], kTextFont, kWidestText);
+  if (stage >= values_.size() || index >= values_[stage].size()) return {};
+  const std::string& text = values_[stage][index];
+  if (text.empty()) return {};
+  return stands_in_rows(schedule_.request) ? fit_lines(text, kTextFont, kWidestInRows, 2)
+                                           : fit_lines(text, kTextFont, kWidestText, 1);
 }
 
 // "rank 2", "rank 0 (root)", "rank 3, node 1".
@@ -144,18 +149,21 @@ void SchedulePictures::measure() {
   for (int rank = 0; rank < schedule_.request.ranks; ++rank) {
     width_ = std::max(width_, text_width(rank_name(rank), kNameFont, true) + 16);
   }
-  bool has_values = false;
+  std::size_t lines = 0;
   for (std::size_t stage = 0; stage < values_.size(); ++stage) {
     for (int rank = 0; rank < schedule_.request.ranks; ++rank) {
-      const std::string text = value_text(stage, rank);
-      has_values = has_values || !text.empty();
-      width_ = std::max(width_, text_width(text, kTextFont) + 20);
+      const std::vector<std::string> text = value_lines(stage, rank);
+      lines = std::max(lines, text.size());
+      for (const std::string& line : text) {
+        width_ = std::max(width_, text_width(line, kTextFont) + 20);
+      }
     }
   }
   if (has_cells_) {
-    width_ = std::max(width_, kCell * static_cast<double>(states_.chunks.size()) + 20);
+    width_ = std::max(width_, kCell * static_cast<double>(states_.chunks.size()) + 12);
   }
-  height_ = 28 + (has_values ? 15 : 0) + (has_cells_ ? kCell + 6 : 0);
+  const double text_height = lines == 0 ? 0 : 15 + kTextLine * static_cast<double>(lines - 1);
+  height_ = 28 + text_height + (has_cells_ ? kCell + 6 : 0);
 }
 
 double SchedulePictures::widest_label() const {
@@ -269,10 +277,11 @@ void SchedulePictures::write_slot(DotWriter& dot, const RankSlot& slot, std::siz
   double y = slot.place.y + height_ / 2 - 14;
   write_pinned_text(dot, id + "_name", {slot.place.x, y}, rank_name(rank), kNameFont,
                     ink(Ink::kTitle), true);
-  const std::string value = value_text(stage, rank);
-  if (!value.empty()) {
-    y -= 16;
-    write_pinned_text(dot, id + "_value", {slot.place.x, y}, value, kTextFont, ink(Ink::kCaption));
+  const std::vector<std::string> lines = value_lines(stage, rank);
+  for (std::size_t line = 0; line < lines.size(); ++line) {
+    y -= line == 0 ? 16 : kTextLine;
+    write_pinned_text(dot, fmt::format("{}_value{}", id, line == 0 ? "" : std::to_string(line)),
+                      {slot.place.x, y}, lines[line], kTextFont, ink(Ink::kCaption));
   }
   if (has_cells_) {
     write_cells(dot, id, rank, {slot.place.x, slot.place.y - height_ / 2 + kCell / 2 + 5}, stage,

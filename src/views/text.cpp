@@ -178,6 +178,23 @@ std::string fit_words(std::string_view text, double size, double width) {
   return "…";
 }
 
+std::vector<std::string> fit_lines(std::string_view text, double size, double width,
+                                   std::size_t most) {
+  std::vector<std::string> lines;
+  std::string rest = clean_text(text);
+  while (lines.size() + 1 < most && text_width(rest, size) > width) {
+    std::size_t end = rest.rfind(' ');
+    while (end != std::string::npos && end > 0 && text_width(rest.substr(0, end), size) > width) {
+      end = rest.rfind(' ', end - 1);
+    }
+    if (end == std::string::npos || end == 0) break;
+    lines.push_back(rest.substr(0, end));
+    rest.erase(0, end + 1);
+  }
+  lines.push_back(fit_words(rest, size, width));
+  return lines;
+}
+
 std::string subscript(int number) {
   std::string text;
   for (const char digit : std::to_string(number)) {

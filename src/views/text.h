@@ -33,6 +33,10 @@ std::string fit_text(std::string_view text, double size, double width, bool bold
 /// As fit_text, but cut between words only, so that no number loses digits: "10 11 …".
 std::string fit_words(std::string_view text, double size, double width);
 
+/// The same in up to `most` lines.
+std::vector<std::string> fit_lines(std::string_view text, double size, double width,
+                                   std::size_t most);
+
 /// The digits of `number` as Unicode subscripts: x₁₂.
 std::string subscript(int number);
 
