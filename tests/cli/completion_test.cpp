@@ -1,6 +1,7 @@
 // The completion scripts, in the shells that they are for.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 
