@@ -97,14 +97,13 @@ Tensor flatten(const Tensor& x, std::int64_t start_dim) {
 }
 
 Tensor concatenate(std::span<const Tensor> parts, std::int64_t dim, MemoryKind kind,
-                   std::string name) {
+                   std::string_view name) {
   constexpr std::string_view kOp = "concatenate";
   if (parts.empty()) fail(kOp, "there are no parts");
   check_defined(kOp, {{parts.front(), "first part"}});
   dim = dimension(kOp, parts.front(), dim);
   const Shape shape = concatenated_shape(parts, dim);
-  Tensor whole =
-      Tensor::empty(parts.front().device(), shape, parts.front().dtype(), kind, std::move(name));
+  Tensor whole = Tensor::empty(parts.front().device(), shape, parts.front().dtype(), kind, name);
   std::vector<Launch> copies;
   std::vector<TensorRef> reads;
   std::int64_t begin = 0;
@@ -129,15 +128,14 @@ Tensor concatenate(std::span<const Tensor> parts, std::int64_t dim, MemoryKind k
 }
 
 Tensor slice(const Tensor& x, std::int64_t dim, std::int64_t begin, std::int64_t end,
-             MemoryKind kind, std::string name) {
+             MemoryKind kind, std::string_view name) {
   check_defined("slice", {{x, "input"}});
   dim = dimension("slice", x, dim);
   if (begin < 0 || begin > end || end > x.shape()[dim]) {
     fail("slice", fmt::format("[{}, {}) is not within dimension {} of shape {}", begin, end, dim,
                               to_string(x.shape())));
   }
-  Tensor part =
-      Tensor::empty(x.device(), x.shape().with(dim, end - begin), x.dtype(), kind, std::move(name));
+  Tensor part = Tensor::empty(x.device(), x.shape().with(dim, end - begin), x.dtype(), kind, name);
   submit_copy(x.device(), "slice", part.name(), part.bytes(), {{x, "input"}}, {{part, "output"}},
               copy_block(part, 0, x, begin, end - begin, dim));
   return part;

@@ -59,7 +59,8 @@ TEST(Completion, ZshCompletesCommandsOptionsAndValues) {
   const ScratchDirectory home;
   const auto completed = [&](const std::string& line) {
     const ProcessResult result = run_process(
-        {"zsh", "-f", RINGSIDE_TEST_DATA_DIR "/cli/completion.zsh", line}, in_a_home(home));
+        {"/usr/bin/env", "zsh", "-f", RINGSIDE_TEST_DATA_DIR "/cli/completion.zsh", line},
+        in_a_home(home));
     return result.output + result.errors;
   };
   EXPECT_EQ(completed("ringside dem"), "ringside demo \n");
@@ -77,7 +78,7 @@ TEST(Completion, FishCompletesCommandsOptionsAndValues) {
   if (!is_there("fish")) GTEST_SKIP() << "fish is not installed";
   const ScratchDirectory home;
   const auto completed = [&](const std::string& line) {
-    const ProcessResult result = run_process({"fish", "-c",
+    const ProcessResult result = run_process({"/usr/bin/env", "fish", "-c",
                                               "ringside completion fish | source; complete -C '" +
                                                   line + "' | string replace -r '\\t.*' ''"},
                                              in_a_home(home));
