@@ -100,13 +100,13 @@ TEST_P(SteadyStep, OfOneDeviceAllocatesNothing) {
   EXPECT_EQ(count, 0);
 }
 
-/// What a collective call takes for its books.
-constexpr double kPerCall = 20;
+/// Now and then a list grows once more, when a rank is further ahead than ever before.
+constexpr double kNowAndThen = 4;
 
 class SteadyDdpStep : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, SteadyDdpStep, testing::Values(1, 2));
 
-TEST_P(SteadyDdpStep, AllocatesForItsCollectiveOnly) {
+TEST_P(SteadyDdpStep, AllocatesNextToNothing) {
   WorldOptions options;
   options.size = GetParam();
   const auto world = open_world("sim", options);
@@ -120,7 +120,7 @@ TEST_P(SteadyDdpStep, AllocatesForItsCollectiveOnly) {
     const double counted = steady_allocations(*strategy, model, rank.rank == 0);
     if (rank.rank == 0) count = counted;
   });
-  EXPECT_LE(count, kPerCall * GetParam());
+  EXPECT_LE(count, kNowAndThen);
 }
 
 }  // namespace
