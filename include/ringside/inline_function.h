@@ -25,7 +25,7 @@ class InlineFunction<Result(Arguments...), kBytes> {
   template <typename Callable>
   requires(!std::is_same_v<std::remove_cvref_t<Callable>, InlineFunction> &&
            std::is_invocable_r_v<Result, std::decay_t<Callable>&, Arguments...>)
-      InlineFunction(Callable&& callable)  // NOLINT(google-explicit-constructor): as std::function
+      InlineFunction(Callable&& callable)  // NOLINT: implicit, as std::function; hides no move
       : actions_(&kActionsOf<std::decay_t<Callable>>) {
     using Held = std::decay_t<Callable>;
     if constexpr (kFits<Held>) {

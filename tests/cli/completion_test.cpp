@@ -57,10 +57,10 @@ ProcessOptions in_a_home(const ScratchDirectory& home) {
 TEST(Completion, ZshCompletesCommandsOptionsAndValues) {
   if (!is_there("zsh")) GTEST_SKIP() << "zsh is not installed";
   const ScratchDirectory home;
+  const std::string tab = RINGSIDE_TEST_DATA_DIR "/cli/completion.zsh";
   const auto completed = [&](const std::string& line) {
-    const ProcessResult result = run_process(
-        {"/usr/bin/env", "zsh", "-f", RINGSIDE_TEST_DATA_DIR "/cli/completion.zsh", line},
-        in_a_home(home));
+    const ProcessResult result =
+        run_process({"/usr/bin/env", "zsh", "-f", tab, line}, in_a_home(home));
     return result.output + result.errors;
   };
   EXPECT_EQ(completed("ringside dem"), "ringside demo \n");
