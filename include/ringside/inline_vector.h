@@ -82,7 +82,8 @@ class InlineVector {
       std::move(longer_.begin(), longer_.begin() + size, in_place_.begin());
       longer_.clear();
     } else {
-      for (std::size_t i = size; i < size_; ++i) in_place_[i] = T();
+      const auto [fewer, more] = std::minmax(size, size_);
+      std::fill(in_place_.begin() + fewer, in_place_.begin() + more, T());
     }
     size_ = size;
   }

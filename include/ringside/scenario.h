@@ -128,9 +128,9 @@ struct RunObserver {
 };
 
 /// Runs the scenario on its backend. `trace` (may be null) receives what `trace_options` selects;
-/// if the run fails after its devices are open, what had happened until then (on mpi in the process
-/// of rank 0). Throws Error. Lives in src/parallel; the backend is reached through the registry by
-/// the function `open` (open_world).
+/// if the run fails after training was prepared, what had happened until then (on mpi in the
+/// process of rank 0). Throws Error. Lives in src/parallel; the backend is reached through the
+/// registry by the function `open` (open_world).
 RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_options, Trace* trace,
                        const RunObserver& observer);
 

@@ -33,11 +33,17 @@ void DataMove::start(SimGroup& group, Meeting& meeting) {
   meeting_ = &meeting;
   error_ = nullptr;
   parts_ = 1;
-  prepare();
+  try {
+    prepare();
+  } catch (...) {
+    group.finish(meeting, std::current_exception());
+    return;
+  }
   open_.store(parts_, std::memory_order_relaxed);
   Engine& engine = group.context().engine;
   const int parts = parts_;  // the last part that runs gives the books away
-  const int own = parts == 1 ? 0 : static_cast<int>(engine.own_core()) % parts;
+  int own = parts == 1 ? 0 : static_cast<int>(engine.own_core()) % parts;
+  if (leaves_to_others()) own = -1;
   for (int part = 0; part < parts; ++part) {
     if (part == own) continue;
     try {
@@ -46,7 +52,15 @@ void DataMove::start(SimGroup& group, Meeting& meeting) {
       run(part);  // no memory left to queue it
     }
   }
-  run(own);
+  if (own >= 0) run(own);
+}
+
+// The messages of a group arrive one after the other on one thread: a long one must not hold up the
+// next.
+bool DataMove::leaves_to_others() const {
+  if (!is_message(meeting_->signature(0))) return false;
+  const CollectiveCall& send = meeting_->sides.front().call;
+  return send.count * size_of(send.dtype) >= kBytesPerTask;
 }
 
 void DataMove::prepare() {

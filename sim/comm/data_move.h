@@ -20,9 +20,9 @@ class SimGroup;
 /// One meeting's. Its lists are kept for the next call, which often is alike.
 class DataMove : public PoolTask {
  public:
-  /// The calling thread does its part of the work (all, if it is not worth a second core) before
-  /// this returns. SimGroup::finish is called once, on some thread, with the error if there was
-  /// one; until then the meeting and the buffers of its calls stay as they are.
+  /// The calling thread does its part of the work (all, if it is not worth a second core; none of a
+  /// long message) before this returns. SimGroup::finish is called once, on some thread, with the
+  /// error if there was one; until then the meeting and the buffers of its calls stay as they are.
   void start(SimGroup& group, Meeting& meeting);
   /// One part, and the end of all if it is the last.
   void run(int part) override;
@@ -30,6 +30,7 @@ class DataMove : public PoolTask {
  private:
   void take_buffers(const Schedule& frame);
   void prepare();
+  bool leaves_to_others() const;
   void move(int part);
 
   SimGroup* group_ = nullptr;

@@ -50,11 +50,14 @@ void JointCall::finish_one(std::exception_ptr error) {
 }
 
 void Notices::add(Meeting::Side& side, const std::exception_ptr& error) {
-  notices_.push_back({std::move(side.joint), std::move(side.split), error});
+  notices_.push_back({std::move(side.joint), std::move(side.split), error,
+                      std::move(side.call.send.storage), std::move(side.call.recv.storage)});
 }
 
 void Notices::deliver() {
   for (Notice& notice : notices_) {
+    notice.sent = nullptr;
+    notice.received = nullptr;
     if (notice.joint) notice.joint->finish_one(std::move(notice.error));
     if (notice.split) notice.split->latch->complete(std::move(notice.error));
   }

@@ -92,7 +92,9 @@ class JointCall : public GateKeeper {
 /// Collected under a lock, told without one.
 class Notices {
  public:
-  /// Takes from `side` whom to tell.
+  /// Room for that many; more may be added.
+  void reserve(std::size_t count) { notices_.reserve(count); }
+  /// Takes from `side` whom to tell, and what its call kept alive, which is let go before.
   void add(Meeting::Side& side, const std::exception_ptr& error);
   void deliver();
 
@@ -101,8 +103,10 @@ class Notices {
     std::shared_ptr<JointCall> joint;
     std::shared_ptr<SplitAnswer> split;
     std::exception_ptr error;
+    std::shared_ptr<Storage> sent;
+    std::shared_ptr<Storage> received;
   };
-  boost::container::small_vector<Notice, 8> notices_;
+  boost::container::small_vector<Notice, 16> notices_;
 };
 
 /// The text of an exception.

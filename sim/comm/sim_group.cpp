@@ -42,8 +42,9 @@ SimGroup::Sequence& SimGroup::sequence_of(const CallSignature& signature) {
 Meeting* SimGroup::open_meeting(std::int64_t sequence, int sides) {
   Books& books = sides == size() ? collective_books_ : message_books_;
   if (books.spare.empty()) {
-    books.spare.reserve(books.all.size() + 1);  // putting back never allocates
-    return books.all.emplace_back(std::make_unique<Meeting>(sequence, sides)).get();
+    Meeting* meeting = books.all.emplace_back(std::make_unique<Meeting>(sequence, sides)).get();
+    books.spare.reserve(books.all.capacity());  // putting back never allocates
+    return meeting;
   }
   Meeting* meeting = books.spare.back();
   books.spare.pop_back();
@@ -150,9 +151,9 @@ void SimGroup::put_back_if_over(Meeting& meeting) {
 }
 
 void SimGroup::let_go(Meeting& meeting, int side) {
-  std::shared_ptr<JointCall> joint;  // the last holder may be this one
+  Notices never_told;  // what the call holds dies without the lock
   const std::lock_guard lock(mutex_);
-  joint = std::move(meeting.sides[static_cast<std::size_t>(side)].joint);
+  never_told.add(meeting.sides[static_cast<std::size_t>(side)], nullptr);
   --meeting.untold;
   put_back_if_over(meeting);
 }
@@ -227,11 +228,7 @@ void SimGroup::run(Meeting& meeting) {
     finish(meeting, nullptr);
     return;
   }
-  try {
-    meeting.move.start(*this, meeting);
-  } catch (...) {
-    finish(meeting, std::current_exception());
-  }
+  meeting.move.start(*this, meeting);
 }
 
 // A side whose stream had an error of its own keeps that one.
@@ -240,6 +237,7 @@ void SimGroup::finish(Meeting& meeting, const std::exception_ptr& error) {
   std::shared_ptr<SimGroup> self;  // the last holder may be this one
   {
     const auto now = CallSlot::Clock::now();
+    notices.reserve(meeting.sides.size());
     const std::lock_guard lock(mutex_);
     self = std::move(meeting.running);
     for (std::size_t i = 0; i < meeting.sides.size(); ++i) {

@@ -9,6 +9,7 @@
 #include "ringside/error.h"
 #include "ringside/trace.h"
 #include "scenario/values.h"
+#include "views/text.h"
 
 namespace ringside::cli {
 namespace {
@@ -79,7 +80,8 @@ int run(const Arguments& arguments, Terminal& terminal) {
   terminal.print("Step {} of {} on {}:\n", step, trace.run.strategy,
                  counted(static_cast<std::size_t>(trace.run.devices), "device"));
   if (!trace.run.failure.empty()) {
-    terminal.print("The run failed in step {}: {}\n", trace.run.failed_step, trace.run.failure);
+    terminal.print("The run failed in step {}: {}\n", trace.run.failed_step,
+                   clean_text(trace.run.failure));
   }
   for (const Picture& picture : pictures) {
     terminal.print("  {}: {}\n", picture.name, picture.caption);

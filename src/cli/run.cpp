@@ -241,7 +241,7 @@ void write_what_happened(const RunRequest& request, const Trace& trace, Terminal
                       parse_formats(""), terminal);
       }
     }
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     terminal.warn(error.what());
   }
   if (places.empty()) return;
@@ -252,7 +252,7 @@ RunReport run_or_keep_what_happened(const RunRequest& request, bool records, Tra
                                     Terminal& terminal) {
   try {
     return run_and_narrate(request, records ? &trace : nullptr, terminal);
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     terminal.clear_progress();
     write_what_happened(request, trace, terminal);
     throw;

@@ -33,31 +33,40 @@ RecyclingMemory::~RecyclingMemory() {
   }
 }
 
-void* RecyclingMemory::do_allocate(std::size_t bytes, std::size_t alignment) {
-  if (!recycled(bytes, alignment)) return ::operator new(bytes, std::align_val_t(alignment));
+std::size_t RecyclingMemory::place_of(std::size_t bytes) {
   const std::size_t size = std::bit_ceil(std::max(bytes, kSmallestBlock));
-  Free*& kept = free_[static_cast<std::size_t>(std::countr_zero(size / kSmallestBlock))];
+  return static_cast<std::size_t>(std::countr_zero(size / kSmallestBlock));
+}
+
+void* RecyclingMemory::do_allocate(std::size_t bytes, std::size_t alignment) {
+  if (!recycled(bytes, alignment)) {
+    void* block = ::operator new(bytes, std::align_val_t(alignment));
+    const std::lock_guard lock(mutex_);
+    ++taken_;
+    return block;
+  }
+  Free*& first = free_[place_of(bytes)];
   const std::lock_guard lock(mutex_);
-  void* block = kept;
+  void* block = first;
   if (block != nullptr) {
-    kept = kept->next;
+    first = first->next;
   } else {
-    block = ::operator new(size);
+    block = ::operator new(kSmallestBlock << place_of(bytes));
   }
   ++taken_;
   return block;
 }
 
 void RecyclingMemory::do_deallocate(void* block, std::size_t bytes, std::size_t alignment) {
-  if (!recycled(bytes, alignment)) {
-    return ::operator delete(block, std::align_val_t(alignment));
-  }
-  const std::size_t size = std::bit_ceil(std::max(bytes, kSmallestBlock));
-  Free*& kept = free_[static_cast<std::size_t>(std::countr_zero(size / kSmallestBlock))];
+  const bool kept = recycled(bytes, alignment);
+  if (!kept) ::operator delete(block, std::align_val_t(alignment));
   bool unused = false;
   {
     const std::lock_guard lock(mutex_);
-    kept = ::new (block) Free{kept};
+    if (kept) {
+      Free*& first = free_[place_of(bytes)];
+      first = ::new (block) Free{first};
+    }
     unused = --taken_ == 0 && !owned_;
   }
   if (unused) delete this;

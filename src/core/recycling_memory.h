@@ -33,6 +33,9 @@ class RecyclingMemory final : public std::pmr::memory_resource {
   static constexpr std::size_t kSmallestBlock = 64;
   static constexpr std::size_t kSizes = 8;  // 64, 128, ..., 8192
 
+  /// Of the list in which blocks of this many bytes are kept.
+  static std::size_t place_of(std::size_t bytes);
+
   RecyclingMemory() = default;
   ~RecyclingMemory() override;
 

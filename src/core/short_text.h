@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 namespace ringside {
 
@@ -18,6 +19,18 @@ class ShortText {
   explicit ShortText(std::string_view text) : size_(text.size()) {
     if (size_ > kInPlace) on_heap_ = std::make_unique<char[]>(size_);
     std::copy(text.begin(), text.end(), on_heap_ ? on_heap_.get() : in_place_.data());
+  }
+
+  /// What was moved from is empty.
+  ShortText(ShortText&& other) noexcept
+      : size_(std::exchange(other.size_, 0)),
+        on_heap_(std::move(other.on_heap_)),
+        in_place_(other.in_place_) {}
+  ShortText& operator=(ShortText&& other) noexcept {
+    size_ = std::exchange(other.size_, 0);
+    on_heap_ = std::move(other.on_heap_);
+    in_place_ = other.in_place_;
+    return *this;
   }
 
   /// Valid as long as the object stays where it is.

@@ -29,11 +29,11 @@ std::vector<std::vector<std::size_t>> coalesce(const std::vector<Tensor>& tensor
 }
 
 FlatBuffer::FlatBuffer(Device& device, const std::vector<Tensor>& models, MemoryKind kind,
-                       std::string name) {
+                       std::string_view name) {
   std::int64_t elements = 0;
   for (const Tensor& model : models) elements += model.numel();
   const DType dtype = models.empty() ? DType::kFloat32 : models.front().dtype();
-  flat = Tensor::empty(device, Shape{elements}, dtype, kind, std::move(name));
+  flat = Tensor::empty(device, Shape{elements}, dtype, kind, name);
   std::size_t offset = 0;
   for (const Tensor& model : models) {
     views.push_back(

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "ringside/tensor.h"
@@ -29,7 +29,8 @@ struct FlatBuffer {
   std::vector<Tensor> views;  ///< in order, each in its tensor's shape and with its name
 
   /// Room for tensors like `models`, on `device`.
-  FlatBuffer(Device& device, const std::vector<Tensor>& models, MemoryKind kind, std::string name);
+  FlatBuffer(Device& device, const std::vector<Tensor>& models, MemoryKind kind,
+             std::string_view name);
   /// Enqueues the copies of `tensors` into the views; undefined ones become zeros.
   void copy_in(const std::vector<Tensor>& tensors);
   /// Enqueues the copies of the views into `tensors`.

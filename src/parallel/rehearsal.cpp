@@ -14,15 +14,6 @@ namespace {
 
 using Kind = ScenarioEvent::Kind;
 
-std::int64_t batches_left_out(const Scenario& scenario, int rank) {
-  constexpr double kMost = 1e15;  // more than there are, and a whole number
-  double batches = 0;
-  for (const ScenarioEvent& event : scenario.events) {
-    if (event.kind == Kind::kFewerBatches && event.rank == rank) batches += event.amount;
-  }
-  return static_cast<std::int64_t>(std::min(batches, kMost));
-}
-
 void check_event(const TrainingPlan& plan, const ScenarioEvent& event, Module& module) {
   if (event.kind == Kind::kFewerBatches) {
     const std::int64_t left_out = batches_left_out(plan.scenario, event.rank);
@@ -43,6 +34,15 @@ void check_event(const TrainingPlan& plan, const ScenarioEvent& event, Module& m
 }
 
 }  // namespace
+
+std::int64_t batches_left_out(const Scenario& scenario, int rank) {
+  constexpr double kMost = 1e15;  // more than there are, and a whole number
+  double batches = 0;
+  for (const ScenarioEvent& event : scenario.events) {
+    if (event.kind == Kind::kFewerBatches && event.rank == rank) batches += event.amount;
+  }
+  return static_cast<std::int64_t>(std::min(batches, kMost));
+}
 
 std::shared_ptr<Module> build_model(const Scenario& scenario, const TrainTest& data,
                                     Device& device) {

@@ -1,4 +1,4 @@
-// What a run is asked for, tried on a model without numbers before any device is opened: so that
+// What a run is asked for, tried on a model without numbers before any device computes: so that
 // no training is lost to what cannot be, and the error is the run's and not a rank's.
 #pragma once
 
@@ -10,6 +10,9 @@ namespace ringside {
 /// Error(kInvalidArgument): a model that does not exist or does not fit the data, an event whose
 /// parameter, head, step or batches the run does not have.
 void rehearse(const TrainingPlan& plan);
+
+/// How many batches of each epoch `rank` leaves out (fewer-batches).
+std::int64_t batches_left_out(const Scenario& scenario, int rank);
 
 /// The scenario's model with its first values, on `device`.
 std::shared_ptr<Module> build_model(const Scenario& scenario, const TrainTest& data,

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
 #include <span>
 #include <thread>
 
@@ -130,7 +129,8 @@ bool Trainer::run_epoch(int epoch) {
   epoch_loss_ = 0;
   epoch_rows_ = 0;
   Batch batch;
-  for (std::int64_t left = loader->batches() - batches_left_out(); left > 0; --left) {
+  const std::int64_t batches = loader->batches() - batches_left_out(plan_.scenario, own_rank());
+  for (std::int64_t left = batches; left > 0; --left) {
     if (step_ == plan_.total_steps) break;
     if (happens_here(ScenarioEvent::Kind::kStop)) return false;
     for (Device* device : devices_) device->context().step = step_;
@@ -227,7 +227,7 @@ void Trainer::apply(const ScenarioEvent& event, StepDirectives& directives) {
     case ScenarioEvent::Kind::kStop:
     case ScenarioEvent::Kind::kFewerBatches:
     case ScenarioEvent::Kind::kUnusedHead:
-      break;  // not before the step: run_epoch(), batches_left_out(), run_step()
+      break;  // not before the step: run_epoch(), run_step()
   }
 }
 
@@ -236,16 +236,6 @@ bool Trainer::happens_here(ScenarioEvent::Kind kind) const {
   return std::any_of(events.begin(), events.end(), [&](const ScenarioEvent& event) {
     return event.kind == kind && event.rank == own_rank() && event.step == step_;
   });
-}
-
-std::int64_t Trainer::batches_left_out() const {
-  const auto& events = plan_.scenario.events;
-  return std::accumulate(
-      events.begin(), events.end(), std::int64_t{0}, [&](std::int64_t sum, const auto& event) {
-        const bool applies =
-            event.kind == ScenarioEvent::Kind::kFewerBatches && event.rank == own_rank();
-        return applies ? sum + static_cast<std::int64_t>(event.amount) : sum;
-      });
 }
 
 // ---------------------------------------------------------------- metrics

@@ -58,7 +58,6 @@ class Trainer {
   void apply(const ScenarioEvent& event, StepDirectives& directives);
   /// Whether this rank has such an event at this step.
   bool happens_here(ScenarioEvent::Kind kind) const;
-  std::int64_t batches_left_out() const;
   void finish_epoch(int epoch, double seconds);
   void evaluate(EpochReport& report);
   std::vector<double> summed_over_ranks(const std::vector<double>& own);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "views/text.h"
 
@@ -33,7 +35,9 @@ std::string failure_text(const Trace& trace, int step) {
   if (!may_be_cut_off(trace, step)) return {};
   std::string text = clean_text(trace.run.failure.substr(0, trace.run.failure.find('\n')));
   if (text.size() > kMostBytes) {
-    text = text.substr(0, text.rfind(' ', kMostBytes)) + " …";
+    const std::size_t blank = text.rfind(' ', kMostBytes);
+    std::vector<char32_t> points = code_points(text.substr(0, kMostBytes));
+    text = (blank == std::string::npos ? to_utf8(points) : text.substr(0, blank)) + " …";
   }
   return fmt::format(" The run failed: {}", text);
 }

@@ -75,6 +75,21 @@ TEST_P(InlineVectorOf, IsEmptyAfterItWasMoved) {
   EXPECT_EQ(values(copy), values(list));
 }
 
+// Of numbers nothing is left behind by a move: what is new is 0 nevertheless.
+TEST(InlineVector, NewNumbersAreZero) {
+  InlineVector<int, 2> numbers{1, 2};
+  numbers.push_back(3);
+  numbers.clear();
+  numbers.resize(2);
+  EXPECT_EQ(numbers[0], 0);
+  EXPECT_EQ(numbers[1], 0);
+  numbers = {4, 5};
+  const InlineVector<int, 2> moved = std::move(numbers);
+  numbers.resize(1);  // NOLINT(bugprone-use-after-move): what this test asks
+  EXPECT_EQ(numbers[0], 0);
+  EXPECT_EQ(moved[1], 5);
+}
+
 TEST(InlineVector, IsMadeFromListsAndSizes) {
   const auto one = std::make_shared<int>(0);
   EXPECT_EQ(values(List({one, std::make_shared<int>(1)})), first(2));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -49,6 +50,19 @@ TEST(RecyclingMemory, LivesUntilTheLastBlockHasComeBack) {
   }
   EXPECT_EQ(*last, 5);
   last.reset();  // the sanitizers say whether all is gone, once
+}
+
+TEST(RecyclingMemory, LivesUntilTheLastLargeBlockHasComeBack) {
+  struct Large {
+    std::array<int, 4096> numbers{};
+  };
+  std::shared_ptr<Large> last;
+  {
+    const RecyclingMemory::Owner memory = RecyclingMemory::make();
+    last = std::allocate_shared<Large>(std::pmr::polymorphic_allocator<>(memory.get()));
+  }
+  EXPECT_EQ(last->numbers.back(), 0);
+  last.reset();
 }
 
 TEST(RecyclingMemory, TakesBlocksBackOnAnyThread) {

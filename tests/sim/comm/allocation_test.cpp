@@ -64,6 +64,7 @@ TEST(Allocations, RepeatedCallsHardlyMakeAny) {
                             : communicator.recv(array, count, 0, communication(rank));
     };
     EXPECT_LT(allocations_of(3, count, all_reduce), kNowAndThen);
+    EXPECT_LT(allocations_of(12, count, all_reduce), 3 * kNowAndThen);
     EXPECT_LT(allocations_of(3, count, broadcast), kNowAndThen);
     EXPECT_LT(allocations_of(2, count, message), kNowAndThen);
   }

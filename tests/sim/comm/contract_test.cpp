@@ -295,5 +295,44 @@ TEST(ZeroCount, LeftOverCallsDoNotShiftTheNextRun) {
   });
 }
 
+// The books of a call that ended badly serve the next one: nothing of it may be left in them. On
+// two ranks messages and collectives share them.
+TEST(Books, AreAsNewAfterEveryKindOfEnd) {
+  for (const int ranks : {2, 3}) {
+    with_time_limit([&] {
+      const auto world = world_of(ranks);
+      for (int round = 0; round < 5; ++round) {
+        Caught caught(ranks);
+        world->run([&](Rank& rank) {
+          Communicator& communicator = rank.communicator;
+          const DeviceArray array = array_of<float>(rank.device, {1, 2, 3, 4});
+          const auto differ = [&](std::size_t own, std::size_t others) {
+            const std::size_t count = rank.rank == 0 ? own : others;
+            communicator.all_reduce(array, array, count, ReduceOp::kSum, communication(rank))
+                .synchronize();
+          };
+          caught.in(rank.rank, [&] { differ(3, 4); });
+          expect_good_collective(rank);
+          caught.in(rank.rank, [&] { differ(0, 1); });
+          expect_good_collective(rank);
+          differ(0, 0);
+          if (rank.rank == 0) communicator.send(array, 4, 1, communication(rank)).synchronize();
+          if (rank.rank == 1) communicator.recv(array, 4, 0, communication(rank)).synchronize();
+          expect_good_collective(rank);
+        });
+        for (int rank = 0; rank < ranks; ++rank) {
+          EXPECT_EQ(caught.kind(rank), ErrorKind::kCommMismatch) << rank;
+        }
+        EXPECT_THROW(world->run([](Rank& rank) {
+          expect_good_collective(rank);
+          if (rank.rank != 1) expect_good_collective(rank);
+        }),
+                     Error);
+      }
+      world->run([](Rank& rank) { expect_good_collective(rank); });
+    });
+  }
+}
+
 }  // namespace
 }  // namespace ringside::sim
