@@ -39,6 +39,14 @@ std::string required(const Arguments& arguments, const char* name, const char* v
 
 int step_of(const Arguments& arguments, const Trace& trace, const std::string& path) {
   const std::vector<int> steps = trace.steps();
+  if (steps.empty() && !trace.run.failure.empty()) {
+    throw Error(ErrorKind::kInvalidInput,
+                fmt::format("{}: the run failed before a step was recorded: {}", path,
+                            clean_text(trace.run.failure)),
+                fmt::format("it failed in step {}; --trace-steps of 'ringside run' says which are "
+                            "recorded",
+                            trace.run.failed_step));
+  }
   if (steps.empty()) {
     throw Error(ErrorKind::kInvalidInput, fmt::format("{}: the trace has no steps", path),
                 "record some: ringside run --trace FILE --trace-steps 0-2");

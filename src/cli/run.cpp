@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <exception>
 #include <filesystem>
@@ -226,7 +227,11 @@ std::vector<std::string> write_results(const RunRequest& request, const Trace& t
 // What a failed run leaves: its trace, and pictures of its last recorded step as far as it got. The
 // run's own error is what counts, so that one in here is a warning.
 void write_what_happened(const RunRequest& request, const Trace& trace, Terminal& terminal) {
-  if (trace.ops.empty()) return;
+  if (trace.run.failure.empty()) return;  // it never began
+  if (trace.ops.empty()) {
+    terminal.warn("the run failed before anything was recorded: no trace is written");
+    return;
+  }
   std::string places;
   const auto keep = [&](const std::string& path) {
     write_trace(trace, path);
@@ -246,6 +251,11 @@ void write_what_happened(const RunRequest& request, const Trace& trace, Terminal
   }
   if (places.empty()) return;
   terminal.warn(fmt::format("the run failed; what it had done until then is in {}", places));
+  const std::vector<int> steps = trace.steps();
+  if (std::find(steps.begin(), steps.end(), trace.run.failed_step) == steps.end()) {
+    terminal.warn(fmt::format("step {}, in which it failed, is not among the recorded ones",
+                              trace.run.failed_step));
+  }
 }
 
 RunReport run_or_keep_what_happened(const RunRequest& request, bool records, Trace& trace,

@@ -106,19 +106,22 @@ FlowBox DataParallelDiagram::cell(Phase phase, const PhaseFacts& facts, int rank
   const std::string tooltip = fmt::format("{}: on {}", title_of(phase), name(rank));
   const bool is_root = facts.root() == rank;
   const BoxClass arrived = is_root ? BoxClass::kData : BoxClass::kComm;
+  // Of a step that was cut off not all of a phase need have come about.
+  const bool takes_part =
+      works(rank) && (!may_be_cut_off(trace_, step_) || facts.is_active(rank) || is_root);
   switch (phase) {
     case Phase::kLoad:
       return load_cell(facts, rank);
     case Phase::kLoss:
       return loss_cell(facts, rank);
     case Phase::kScatterInput:
-      if (!works(rank)) return idle_box(name(rank));
+      if (!takes_part) return idle_box(name(rank));
       return box(arrived, part_of_batch(rank), tooltip);
     case Phase::kReplicate:
-      if (!works(rank)) return idle_box(name(rank));
+      if (!takes_part) return idle_box(name(rank));
       return box(arrived, rank == home() ? "W (the original)" : "W (copy)", tooltip);
     case Phase::kForward:
-      if (!works(rank)) return idle_box(name(rank));
+      if (!takes_part) return idle_box(name(rank));
       return box(BoxClass::kCompute, fmt::format("{} = f({})", part("y", rank), part("x", rank)),
                  tooltip);
     case Phase::kGatherOutput:
@@ -126,10 +129,10 @@ FlowBox DataParallelDiagram::cell(Phase phase, const PhaseFacts& facts, int rank
       return box(BoxClass::kComm, tensor_text("Y", first_read(this->facts(Phase::kLoss), rank)),
                  tooltip);
     case Phase::kScatterGrad:
-      if (!works(rank)) return idle_box(name(rank));
+      if (!takes_part) return idle_box(name(rank));
       return box(arrived, part("dy", rank), tooltip);
     case Phase::kBackward:
-      if (!works(rank)) return idle_box(name(rank));
+      if (!takes_part) return idle_box(name(rank));
       return box(BoxClass::kCompute, part("dW", rank), tooltip);
     case Phase::kReduceGrad:
       if (!is_root) return idle_box(name(rank));
@@ -228,7 +231,8 @@ FlowRow DataParallelDiagram::row(Phase phase, const PhaseFacts& facts) const {
   row.title = title_of(phase);
   row.remark = remark_of(phase, facts);
   row.remark_is_bytes = !facts.sent.empty();
-  row.caption = as_sentence(caption_of(phase, facts));
+  row.caption = may_be_cut_off(trace_, step_) ? cut_off_caption(facts, trace_.run.devices, device_)
+                                              : as_sentence(caption_of(phase, facts));
   for (int rank = 0; rank < trace_.run.devices; ++rank) {
     row.boxes.push_back(cell(phase, facts, rank));
   }

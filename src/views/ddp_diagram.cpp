@@ -87,7 +87,9 @@ FlowRow ReplicatedDiagram::row(Phase phase, const PhaseFacts& facts, std::string
   row.name = row.phase;
   row.title = row.phase;
   row.remark = std::move(remark);
-  row.caption = std::move(caption);
+  row.caption = may_be_cut_off(trace_, step_) && !facts.ops.empty()
+                    ? cut_off_caption(facts, trace_.run.devices, who_)
+                    : std::move(caption);
   row.ports = ports_of(facts, trace_.run.devices, row.title, who_);
   row.remark_is_bytes = row.has_transfer();
   return row;

@@ -42,6 +42,16 @@ std::string failure_text(const Trace& trace, int step) {
   return fmt::format(" The run failed: {}", text);
 }
 
+std::string cut_off_caption(const PhaseFacts& facts, int ranks, std::string_view word) {
+  std::vector<int> here;
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (facts.is_active(rank)) here.push_back(rank);
+  }
+  if (here.empty()) return "The run failed before anything of this phase was done.";
+  return fmt::format("The run failed in this step; {} of {} came so far: {}.", here.size(),
+                     counted(static_cast<std::size_t>(ranks), word), format_ranks(here));
+}
+
 std::string tensor_text(std::string_view name, const TraceTensor* tensor) {
   if (tensor == nullptr) return std::string(name);
   // At most three numbers are shown, else the shape.

@@ -28,6 +28,9 @@ std::string run_text(const Trace& trace, std::string_view batch);
 bool may_be_cut_off(const Trace& trace, int step);
 /// " The run failed: " and the beginning of the error; empty unless the step may be cut off.
 std::string failure_text(const Trace& trace, int step);
+/// The caption of a phase of such a step: who came so far. What holds of a whole step ("every rank
+/// ...") need not hold there.
+std::string cut_off_caption(const PhaseFacts& facts, int ranks, std::string_view word);
 
 /// "X  64×1000".
 std::string tensor_text(std::string_view name, const TraceTensor* tensor);

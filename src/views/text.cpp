@@ -132,7 +132,11 @@ std::vector<char32_t> code_points(std::string_view text) {
     const char32_t point = next_point(text, at);
     const bool is_control =
         point < 0x20 || (point >= 0x7F && point < 0xA0) || point == 0x2028 || point == 0x2029;
-    points.push_back(is_control ? U' ' : point);
+    // Not characters at all (XML has none of them), or commands to write the other way round.
+    const bool is_unfit = point == 0xFFFE || point == 0xFFFF ||
+                          (point >= 0x202A && point <= 0x202E) ||
+                          (point >= 0x2066 && point <= 0x2069);
+    points.push_back(is_control ? U' ' : is_unfit ? U'\uFFFD' : point);
   }
   return points;
 }

@@ -14,7 +14,8 @@
 
 namespace ringside {
 
-/// The code points of `text`; a byte that is no UTF-8 becomes U+FFFD, a control character a space.
+/// The code points of `text`; a byte that is no UTF-8 and what is no character or changes the
+/// direction of writing becomes U+FFFD, a control character a space.
 std::vector<char32_t> code_points(std::string_view text);
 std::string to_utf8(const std::vector<char32_t>& points);
 /// `text` as code_points() reads it.

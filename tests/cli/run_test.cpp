@@ -214,6 +214,38 @@ TEST(Run, ThatFailsStillWritesWhatItHadDone) {
   }
 }
 
+// Device 1 has got its part and its copy, but computes nothing before device 0 runs out of memory.
+TEST(Run, ThatFailsIsDrawnAsFarAsEachDeviceCame) {
+  const ScratchDirectory scratch;
+  const std::string file = RINGSIDE_TEST_DATA_DIR "/../scenarios/out-of-memory.toml";
+  const std::string trace = scratch / "trace.json";
+  EXPECT_EQ(run_ringside({"run", "--config", file, "--trace", trace}).status, 1);
+  const ProcessResult drawn =
+      run_ringside({"draw", "--trace", trace, "--out", scratch / "pictures"});
+  EXPECT_NE(
+      drawn.output.find("forward: The run failed in this step; 1 of 2 devices came so far: 0."),
+      std::string::npos)
+      << drawn.output;
+}
+
+TEST(Run, ThatFailsTooEarlySaysWhatIsMissing) {
+  const ScratchDirectory scratch;
+  const std::string trace = scratch / "trace.json";
+  const ProcessResult nothing = run_ringside({"run", "--memory", "1", "--trace", trace});
+  EXPECT_NE(nothing.errors.find("no trace is written"), std::string::npos) << nothing.errors;
+  EXPECT_FALSE(fs::exists(trace));
+  const ProcessResult no_step = run_ringside(
+      {"run", "--devices", "2", "--memory", "15000", "--steps", "1", "--trace", trace});
+  EXPECT_NE(no_step.errors.find("step 0, in which it failed, is not among the recorded ones"),
+            std::string::npos)
+      << no_step.errors;
+  const ProcessResult drawn =
+      run_ringside({"draw", "--trace", trace, "--out", scratch / "pictures"});
+  EXPECT_EQ(drawn.status, 2);
+  EXPECT_NE(drawn.errors.find("the run failed before a step was recorded: "), std::string::npos)
+      << drawn.errors;
+}
+
 TEST(Run, StepsThatTheRunDoesNotHaveCannotBeRecorded) {
   const ScratchDirectory scratch;
   const ProcessResult result =

@@ -108,5 +108,12 @@ TEST(Palette, TextsCanBeRead) {
   }
 }
 
+TEST(Text, WhatIsNoCharacterOrTurnsTheLineIsReplaced) {
+  EXPECT_EQ(clean_text("a\xEF\xBF\xBE\xEF\xBF\xBF b\xE2\x80\xAE"
+                       "c\x1B"),
+            "a\xEF\xBF\xBD\xEF\xBF\xBD b\xEF\xBF\xBD"
+            "c ");
+}
+
 }  // namespace
 }  // namespace ringside
