@@ -1,42 +1,13 @@
-// A steady training step takes nothing from the heap: counted by operators new of this program's
-// own.
+// A steady training step takes nothing from the heap.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstddef>
-#include <cstdlib>
-#include <new>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "ringside/strategy.h"
 #include "ringside/world.h"
-
-namespace {
-
-std::atomic<bool> counting{false};
-std::atomic<long> allocations{0};
-
-void* counted_allocation(std::size_t bytes, std::size_t alignment) {
-  if (counting.load(std::memory_order_relaxed)) allocations.fetch_add(1, std::memory_order_relaxed);
-  const std::size_t size = (bytes + alignment - 1) / alignment * alignment;
-  void* block = std::aligned_alloc(alignment, size == 0 ? alignment : size);
-  if (block == nullptr) throw std::bad_alloc();
-  return block;
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  return counted_allocation(bytes, alignof(std::max_align_t));
-}
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return counted_allocation(bytes, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t) noexcept { std::free(block); }
-void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
+#include "support/counted_allocations.h"
 
 namespace ringside {
 namespace {
@@ -51,23 +22,20 @@ struct Model {
 };
 
 /// Allocations per step, of all threads, after the first steps. Every rank calls it.
-double steady_allocations(Strategy& strategy, const Model& model, bool counts) {
+double steady_allocations(Strategy& strategy, const Model& model) {
   Device& device = strategy.input_device();
   std::vector<std::int64_t> sizes{kRows};
   for (const std::int64_t size : model.sample.sizes()) sizes.push_back(size);
   const Batch batch{Tensor::full(device, Shape(sizes), DType::kFloat32, 0.5, MemoryKind::kInputs,
                                  "inputs with a name that is not short"),
                     Tensor::full(device, Shape{kRows}, DType::kInt64, 1, MemoryKind::kInputs)};
+  std::int64_t before = 0;
   for (int step = 0; step < kWarmUp + kCounted; ++step) {
-    if (counts && step == kWarmUp) {
-      allocations = 0;
-      counting = true;
-    }
+    if (step == kWarmUp) before = test::allocations_so_far();
     const StepResult result = strategy.train_step(batch, step);
     EXPECT_GT(host_value(result.loss, 1), 0);
   }
-  if (counts) counting = false;
-  return static_cast<double>(allocations) / kCounted;
+  return static_cast<double>(test::allocations_so_far() - before) / kCounted;
 }
 
 const OptimizerFactory kSgd = [](std::vector<NamedTensor> parameters) {
@@ -95,7 +63,7 @@ TEST_P(SteadyStep, OfOneDeviceAllocatesNothing) {
   world->drive([&] {
     const auto strategy =
         make_single(model_on(world->device(0), GetParam()), *world, 0, {kLoss, kSgd});
-    count = steady_allocations(*strategy, GetParam(), true);
+    count = steady_allocations(*strategy, GetParam());
   });
   EXPECT_EQ(count, 0);
 }
@@ -117,7 +85,7 @@ TEST_P(SteadyDdpStep, AllocatesNextToNothing) {
     ddp.loss = kLoss;
     ddp.optimizer = kSgd;
     const auto strategy = make_ddp(model_on(rank.device, model), rank, ddp);
-    const double counted = steady_allocations(*strategy, model, rank.rank == 0);
+    const double counted = steady_allocations(*strategy, model);
     if (rank.rank == 0) count = counted;
   });
   EXPECT_LE(count, kNowAndThen);

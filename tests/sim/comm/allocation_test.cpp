@@ -1,25 +1,12 @@
-// A program of its own, because it counts what operator new hands out.
+// What repeated collective calls take from the heap.
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <functional>
-#include <new>
-#include <span>
+#include <vector>
 
 #include "sim/comm/world_fixture.h"
-
-namespace {
-std::atomic<std::int64_t> allocations{0};
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  ++allocations;
-  if (void* block = std::malloc(bytes == 0 ? 1 : bytes)) return block;
-  throw std::bad_alloc();
-}
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t /*bytes*/) noexcept { std::free(block); }
+#include "support/counted_allocations.h"
 
 namespace ringside::sim {
 namespace {
@@ -38,9 +25,9 @@ std::int64_t allocations_of(int ranks, std::size_t count,
         rank.communicator.barrier(communication(rank)).synchronize();
       };
       for (int i = 0; i < 100; ++i) repeat(10);
-      const std::int64_t before = allocations;
+      const std::int64_t before = test::allocations_so_far();
       repeat(200);
-      if (rank.rank == 0) counted = allocations - before;
+      if (rank.rank == 0) counted = test::allocations_so_far() - before;
     });
   });
   return counted;
