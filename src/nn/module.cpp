@@ -7,13 +7,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <map>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "core/nearest_name.h"
+#include "core/state_keys.h"
 #include "ringside/error.h"
 #include "ringside/nn.h"
 
@@ -33,27 +34,20 @@ void copy_value(Tensor& destination, const Tensor& value) {
                                                        MemoryKind::kWorkspace, destination.name()));
 }
 
-/// All that is wrong with a state, told at once.
-struct StateFaults {
-  std::vector<std::string> missing;
-  std::vector<std::string> unexpected;
-  std::vector<std::string> wrong_shapes;
+/// Throws with all that is wrong with a state at once.
+void check_state(const std::vector<NamedShape>& own, const std::vector<NamedShape>& given) {
+  const KeyComparison comparison = compare_keys(own, given);
+  if (comparison.same()) return;
+  const std::string words = suggestion_words(comparison);
+  throw Error(ErrorKind::kInvalidInput,
+              fmt::format("load_state_dict: {}", difference_text(comparison)),
+              words.empty() ? "the state must come from the same model" : words);
+}
 
-  void report() const {
-    std::vector<std::string> parts;
-    const auto add = [&](std::string_view what, const std::vector<std::string>& list) {
-      if (!list.empty()) parts.push_back(fmt::format("{}: {}", what, fmt::join(list, ", ")));
-    };
-    add("missing", missing);
-    add("unexpected", unexpected);
-    add("wrong shapes", wrong_shapes);
-    if (parts.empty()) return;
-    throw Error(ErrorKind::kInvalidInput,
-                fmt::format("load_state_dict: {}", fmt::join(parts, "; ")),
-                "the state must come from the same model; a wrapped module's keys begin with "
-                "'module.'");
-  }
-};
+NamedShape named_shape(const NamedTensor& entry) {
+  const std::span<const std::int64_t> sizes = entry.tensor.shape().sizes();
+  return {entry.name, {sizes.begin(), sizes.end()}};
+}
 
 void check_replacement_count(std::string_view what, std::size_t given, std::size_t needed) {
   if (given == needed) return;
@@ -151,29 +145,20 @@ void Module::use_second_head(bool /*use*/) {
 // Not const: it changes the tensors, though not the handles that the module holds.
 // NOLINTNEXTLINE(readability-make-member-function-const)
 void Module::load_state_dict(const std::vector<NamedTensor>& state, const std::string& prefix) {
-  std::map<std::string_view, const Tensor*> given;
-  for (const NamedTensor& entry : state) given.emplace(entry.name, &entry.tensor);
-
-  StateFaults faults;
-  std::vector<std::pair<Tensor, const Tensor*>> copies;
-  for (const NamedTensor& own : state_dict(prefix)) {
-    const auto found = given.find(own.name);
-    if (found == given.end()) {
-      faults.missing.push_back(own.name);
-      continue;
-    }
-    const Tensor* value = found->second;
-    given.erase(found);
-    copies.emplace_back(own.tensor, value);
-    if (!value->defined() || value->shape() != own.tensor.shape()) {
-      faults.wrong_shapes.push_back(
-          fmt::format("{} is {} here but {} in the state", own.name, to_string(own.tensor.shape()),
-                      value->defined() ? to_string(value->shape()) : "undefined"));
-    }
+  std::vector<NamedShape> own_shapes;
+  std::vector<NamedShape> given_shapes;
+  std::unordered_map<std::string_view, const Tensor*> given;
+  for (const NamedTensor& entry : state) {
+    if (!entry.tensor.defined()) continue;  // no value: the same as missing
+    if (given.emplace(entry.name, &entry.tensor).second) given_shapes.push_back(named_shape(entry));
   }
-  for (const auto& [name, value] : given) faults.unexpected.emplace_back(name);
-  faults.report();
-  for (auto& [destination, value] : copies) copy_value(destination, *value);
+  const std::vector<NamedTensor> own = state_dict(prefix);
+  for (const NamedTensor& entry : own) own_shapes.push_back(named_shape(entry));
+  check_state(own_shapes, given_shapes);
+  for (const NamedTensor& entry : own) {
+    Tensor destination = entry.tensor;
+    copy_value(destination, *given.at(entry.name));
+  }
 }
 
 void Module::replace_tensors(const std::vector<Tensor>& parameters,
