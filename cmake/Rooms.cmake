@@ -60,14 +60,16 @@ function(ringside_test_program name sources rooms libraries)
 endfunction()
 
 # ringside_test(<name> SOURCES <file>... [DEPENDS <room>...] [LIBRARIES <target>...]
-#               [TIMEOUT <seconds>] [LABEL <label>] [ONE_PROCESS] [GRAPHVIZ])
+#               [TIMEOUT <seconds>] [LABEL <label>] [PREFIX <text>] [ONE_PROCESS] [GRAPHVIZ])
 #
 # A GoogleTest program; each of its test cases is one ctest test, and may take TIMEOUT seconds (60
 # unless told; six times that under a sanitizer). ONE_PROCESS makes the whole program one ctest
 # test: for thousands of small parameterised cases, whose processes would cost more than they do.
+# PREFIX stands before the names of its cases in ctest: 'oracle.' for what is compared with a real
+# PyTorch's numbers.
 # GRAPHVIZ: it, or a program that it starts, lays out pictures.
 function(ringside_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 test "ONE_PROCESS;GRAPHVIZ" "TIMEOUT;LABEL" "SOURCES;DEPENDS;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 test "ONE_PROCESS;GRAPHVIZ" "TIMEOUT;LABEL;PREFIX" "SOURCES;DEPENDS;LIBRARIES")
   if(test_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "ringside_test(${name}): unknown arguments ${test_UNPARSED_ARGUMENTS}")
   endif()
@@ -101,7 +103,7 @@ function(ringside_test name)
     set_tests_properties(${name} PROPERTIES ${properties})
   else()
     gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-                         PROPERTIES ${properties})
+                         TEST_PREFIX "${test_PREFIX}" PROPERTIES ${properties})
   endif()
 endfunction()
 

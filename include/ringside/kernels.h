@@ -37,6 +37,7 @@ struct SgdOptions {
   double dampening = 0;
   double weight_decay = 0;
   bool nesterov = false;
+  bool maximize = false;  ///< up the gradient: its sign is turned first
 };
 
 struct AdamOptions {
@@ -47,6 +48,7 @@ struct AdamOptions {
   double weight_decay = 0;  ///< Adam: added to the gradient; AdamW: shrinks the parameter
   bool amsgrad = false;
   bool decoupled = false;  ///< AdamW's weight decay
+  bool maximize = false;   ///< up the gradient: its sign is turned first
 };
 
 class Kernels {

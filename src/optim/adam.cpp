@@ -54,6 +54,7 @@ class Adam final : public ParameterOptimizer {
                                    options_.lr, options_.beta1, options_.beta2, options_.epsilon);
     if (options_.weight_decay != 0) text += fmt::format(", weight_decay={}", options_.weight_decay);
     if (options_.amsgrad) text += ", amsgrad";
+    if (options_.maximize) text += ", maximize";
     return text + ")";
   }
 

@@ -55,6 +55,7 @@ class Sgd final : public ParameterOptimizer {
     if (options_.dampening != 0) text += fmt::format(", dampening={}", options_.dampening);
     if (options_.weight_decay != 0) text += fmt::format(", weight_decay={}", options_.weight_decay);
     if (options_.nesterov) text += ", nesterov";
+    if (options_.maximize) text += ", maximize";
     return text + ")";
   }
 

@@ -8,7 +8,7 @@
 namespace ringside {
 namespace {
 
-/// PyTorch's order of operations (optim/sgd.py): weight decay, velocity, Nesterov, step.
+/// PyTorch's order of operations (optim/sgd.py): sign, weight decay, velocity, Nesterov, step.
 template <typename T, bool kMomentum>
 void sgd_step(T* __restrict parameter, const T* __restrict gradient, T* __restrict velocity,
               std::size_t count, bool first, const SgdOptions& options) {
@@ -17,7 +17,7 @@ void sgd_step(T* __restrict parameter, const T* __restrict gradient, T* __restri
   const T fresh = static_cast<T>(1 - options.dampening);
   const T weight_decay = static_cast<T>(options.weight_decay);
   for (std::size_t i = 0; i < count; ++i) {
-    T step = gradient[i];
+    T step = options.maximize ? -gradient[i] : gradient[i];
     if (weight_decay != T(0)) step += weight_decay * parameter[i];
     if constexpr (kMomentum) {
       velocity[i] = first ? step : momentum * velocity[i] + fresh * step;
@@ -37,12 +37,13 @@ struct AdamFactors {
         fresh1(static_cast<T>(1 - options.beta1)),
         beta2(static_cast<T>(options.beta2)),
         fresh2(static_cast<T>(1 - options.beta2)),
-        epsilon(static_cast<T>(options.epsilon)) {
+        epsilon(static_cast<T>(options.epsilon)),
+        sign(static_cast<T>(options.maximize ? -1 : 1)) {
     const auto t = static_cast<double>(step);
     step_size = static_cast<T>(options.lr / (1 - std::pow(options.beta1, t)));
     correction = static_cast<T>(std::sqrt(1 - std::pow(options.beta2, t)));
   }
-  T shrink, decay, beta1, fresh1, beta2, fresh2, epsilon;
+  T shrink, decay, beta1, fresh1, beta2, fresh2, epsilon, sign;
   T step_size;   // lr / (1 - beta1^t)
   T correction;  // sqrt(1 - beta2^t)
 };
@@ -53,7 +54,7 @@ void adam_step(T* __restrict parameter, const T* __restrict gradient, T* __restr
                const AdamFactors<T>& f) {
   for (std::size_t i = 0; i < count; ++i) {
     const T p = parameter[i] * f.shrink;
-    T g = gradient[i];
+    T g = f.sign * gradient[i];
     if (f.decay != T(0)) g += f.decay * p;
     first[i] = first[i] * f.beta1 + f.fresh1 * g;
     second[i] = second[i] * f.beta2 + f.fresh2 * g * g;

@@ -1,4 +1,4 @@
-// SGD against PyTorch's, step by step.
+// SGD beyond its formula, which optim_oracle_test.cpp compares with PyTorch's.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,42 +11,13 @@
 #include "optim/fixture.h"
 #include "ringside/optim.h"
 #include "support/error_text.h"
-#include "support/oracle_file.h"
 
 namespace ringside {
 namespace {
 
-using test::expect_near;
-using test::OracleLine;
 using ::testing::ElementsAre;
 
 using SgdTest = test::OptimizerTest;
-
-TEST_F(SgdTest, DoesWhatPyTorchDoes) {
-  const std::vector<OracleLine> lines = test::oracle_lines("sgd.txt");
-  int cases = 0;
-  for (std::size_t at = 0; at < lines.size(); ++cases) {
-    const OracleLine& head = lines[at++];
-    ASSERT_EQ(head[0], "case");
-    const bool float32 = head[1] == "float32";
-    const DType dtype = parse_dtype(head[1]);
-    const std::vector<double> numbers = test::oracle_numbers(head, 2, false);
-    const SgdOptions options{numbers[0], numbers[1], numbers[2], numbers[3], numbers[4] != 0};
-    // Start and gradients are float32 values in either case.
-    Tensor p = parameter(test::oracle_numbers(lines[at++], 1, true), dtype);
-    const std::unique_ptr<Optimizer> sgd = make_sgd({{"p", p}}, options);
-    SCOPED_TRACE(head[1] + " " + sgd->describe());
-    int steps = 0;
-    for (; at < lines.size() && lines[at][0] == "gradient"; ++steps) {
-      p.set_grad(tensor(test::oracle_numbers(lines[at++], 1, true), dtype));
-      sgd->step();
-      SCOPED_TRACE("step " + std::to_string(steps));
-      expect_near(p, test::oracle_numbers(lines[at++], 1, float32), float32);
-    }
-    EXPECT_EQ(steps, 10);
-  }
-  EXPECT_EQ(cases, 14);
-}
 
 TEST_F(SgdTest, IsOneOpPerParameterThatHasAGradient) {
   Tensor a = parameter({1, 2});

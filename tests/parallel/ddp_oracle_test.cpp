@@ -91,7 +91,7 @@ bool expressible(const nlohmann::json& run) {
 
 TEST(DdpOracle, TrainsAsPyTorchDoes) {
   int compared = 0;
-  for (const nlohmann::json& run : oracle_json("ddp_steps.json")) {
+  for (const nlohmann::json& run : oracle_json("recorded_ddp_steps.json")) {
     if (!expressible(run)) continue;
     SCOPED_TRACE(run["name"].get<std::string>());
     const Recorded recorded(run);

@@ -36,7 +36,7 @@ void train(const nlohmann::json& run, World& world) {
 
 TEST(DpOracle, TrainsAsPyTorchDoes) {
   int compared = 0;
-  for (const nlohmann::json& run : oracle_json("dp_steps.json")) {
+  for (const nlohmann::json& run : oracle_json("recorded_dp_steps.json")) {
     SCOPED_TRACE(run["name"].get<std::string>());
     WorldOptions options;
     options.size = run["devices"];
