@@ -59,6 +59,19 @@ void write_all(const File& file, std::string_view bytes, const std::string& path
   }
 }
 
+void sync(const File& file, const std::string& path, Durability durability) {
+  if (durability == Durability::kSynced && ::fsync(file.descriptor()) != 0) {
+    throw_cannot("write", path, errno);
+  }
+}
+
+// The new name. Some file systems cannot do that for a directory: then it is as safe as they are.
+void sync_directory(const std::string& directory, Durability durability) {
+  if (durability != Durability::kSynced) return;
+  const File file(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (file.open()) ::fsync(file.descriptor());
+}
+
 // Gives the nameless file a name: beside its place first, since linkat() cannot replace a file.
 bool name_file(const File& file, const std::string& partial) {
   const std::string nameless = fmt::format("/proc/self/fd/{}", file.descriptor());
@@ -72,11 +85,13 @@ void rename_into_place(const std::string& partial, const std::string& path) {
   throw_cannot("write", path, error);
 }
 
-void write_beside(const std::string& path, const std::string& partial, std::string_view bytes) {
+void write_beside(const std::string& path, const std::string& partial, std::string_view bytes,
+                  Durability durability) {
   File file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file.open()) throw_cannot("write", path, errno);
   try {
     write_all(file, bytes, path);
+    sync(file, path, durability);
     if (!file.close()) throw_cannot("write", path, errno);
   } catch (...) {
     ::unlink(partial.c_str());
@@ -117,7 +132,7 @@ std::string read_whole_file(const std::string& path, std::size_t limit) {
   }
 }
 
-void write_whole_file(const std::string& path, std::string_view bytes) {
+void write_whole_file(const std::string& path, std::string_view bytes, Durability durability) {
   if (path.empty()) throw_cannot("write", path, ENOENT);
   struct stat status {};
   const bool exists = ::stat(path.c_str(), &status) == 0;
@@ -130,10 +145,17 @@ void write_whole_file(const std::string& path, std::string_view bytes) {
   const std::string directory = target.has_parent_path() ? target.parent_path().string() : ".";
   const std::string partial = fmt::format("{}.partial-{}", target.string(), ::getpid());
   const File file(::open(directory.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666));
-  if (!file.open()) return write_beside(target.string(), partial, bytes);
-  write_all(file, bytes, path);
-  if (!name_file(file, partial)) return write_beside(target.string(), partial, bytes);
-  rename_into_place(partial, target.string());
+  const bool nameless = file.open();
+  if (nameless) {
+    write_all(file, bytes, path);
+    sync(file, path, durability);
+  }
+  if (nameless && name_file(file, partial)) {
+    rename_into_place(partial, target.string());
+  } else {
+    write_beside(target.string(), partial, bytes, durability);
+  }
+  sync_directory(directory, durability);
 }
 
 void make_directory(const std::string& path) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -15,9 +16,14 @@ namespace ringside {
 /// 256 MiB), Error(kIo) where the system refuses to read it.
 std::string read_whole_file(const std::string& path, std::size_t limit = 0);
 
+/// kSynced: before the file gets its name its bytes are on the disk, and afterwards the name is, so
+/// that not even a power failure leaves half of it.
+enum class Durability : std::uint8_t { kCached, kSynced };
+
 /// Replaces or creates the file `path`. Devices and pipes (/dev/full, /dev/stdout) are written in
 /// place. Throws Error(kIo): "cannot write step2.svg: No space left on device".
-void write_whole_file(const std::string& path, std::string_view bytes);
+void write_whole_file(const std::string& path, std::string_view bytes,
+                      Durability durability = Durability::kCached);
 
 /// Makes the directory and those above it; no error if it exists. Throws Error(kIo).
 void make_directory(const std::string& path);

@@ -24,6 +24,7 @@ using Rooms = std::set<std::string>;
 const std::vector<std::pair<std::string, Rooms>> kMayInclude = {
     {"core", {}},
     {"device", {"core"}},
+    {"checkpoint", {"core"}},
     {"schedule", {"core", "device"}},
     {"trace", {"core", "device", "schedule"}},
     {"scenario", {"core", "device", "schedule", "trace"}},
@@ -33,7 +34,8 @@ const std::vector<std::pair<std::string, Rooms>> kMayInclude = {
     {"data", {"core", "device", "tensor", "nn"}},
     {"comm", {"core", "device", "schedule"}},
     {"parallel",
-     {"core", "device", "schedule", "trace", "scenario", "tensor", "nn", "optim", "data", "comm"}},
+     {"core", "device", "schedule", "trace", "scenario", "tensor", "nn", "optim", "data", "comm",
+      "checkpoint"}},
     {"machine", {"core"}},
     {"replay", {"core", "device", "schedule", "trace", "machine"}},
     {"views", {"core", "device", "schedule", "trace", "replay"}},
@@ -47,7 +49,7 @@ const std::vector<std::pair<std::string, Rooms>> kMayInclude = {
       "backends/cuda"}},
     {"cli",
      {"core", "device", "schedule", "trace", "scenario", "tensor", "nn", "optim", "data", "comm",
-      "parallel", "machine", "replay", "views"}},
+      "parallel", "machine", "replay", "views", "checkpoint"}},
 };
 
 // The room of each public header. Beside them, a source in src/core that carries the name of a
@@ -56,6 +58,7 @@ const std::map<std::string, std::string> kRoomOfPublicHeader = {
     {"version", "core"},
     {"error", "core"},
     {"dtype", "core"},
+    {"checkpoint", "checkpoint"},
     {"float16", "core"},
     {"inline_function", "core"},
     {"inline_vector", "core"},
@@ -96,7 +99,7 @@ const std::vector<LibraryRule> kLibraryRules = {
     {"boost/container/", {"sim/comm"}, true},
     {"boost/program_options", {"cli"}, false},
     {"toml++/", {"scenario", "machine"}, false},
-    {"nlohmann/json.hpp", {"cli", "trace", "parallel", "views", "machine"}, false},
+    {"nlohmann/json.hpp", {"cli", "trace", "parallel", "views", "machine", "checkpoint"}, false},
 };
 
 bool is_header(const std::string& path) { return path.ends_with(".h") || path.ends_with(".cuh"); }
