@@ -152,7 +152,8 @@ ScheduleRequest request_of(const Arguments& arguments) {
   check_algorithm_options(arguments, request);
   if (request.operation == Operation::kSend && request.root == request.peer) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("--peer {}: a rank cannot send to itself", request.peer),
+                fmt::format("--root {} and --peer {}: a rank cannot send to itself", request.root,
+                            request.peer),
                 "choose another --peer or --root");
   }
   return request;

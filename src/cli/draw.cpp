@@ -70,6 +70,11 @@ int run(const Arguments& arguments, Terminal& terminal) {
   const std::string path = required(arguments, "trace", "FILE");
   const std::string directory = required(arguments, "out", "DIR");
   const std::vector<std::string> formats = parse_formats(arguments.value("format"));
+  const std::string phase = arguments.value("phase");
+  if (arguments.has("phase") && phase.empty()) {
+    throw Error(ErrorKind::kInvalidArgument, "--phase '': names no phase",
+                "leave --phase out to draw the whole step");
+  }
   DrawOptions draw_options;
   draw_options.theme = parse_theme(arguments.value("theme", "light"));
 
@@ -77,8 +82,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
   const Trace trace = trace_from_json(read_whole_file(path), path);
   const int step = step_of(arguments, trace, path);
   terminal.progress("drawing");
-  const std::vector<Picture> pictures =
-      pictures_of(trace, step, path, arguments.value("phase"), draw_options);
+  const std::vector<Picture> pictures = pictures_of(trace, step, path, phase, draw_options);
   make_directory(directory);
   const std::vector<std::string> files = save_pictures(pictures, directory, formats, terminal);
   if (terminal.json()) {

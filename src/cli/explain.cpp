@@ -17,6 +17,8 @@
 namespace ringside::cli {
 namespace {
 
+constexpr std::size_t kLine = 100;  // columns of the texts
+
 using Pair = std::pair<int, int>;
 
 BusiestLink busiest_link(const Schedule& schedule) {
@@ -247,15 +249,18 @@ std::string explanation_text(const Explanation& explanation) {
       {"algorithm", "rounds", "messages", "most sent", "most received", "busiest link", "time"},
       rows);
   text += "\n";
+  const auto reason = [](const std::string& why) { return wrap(why, 10, kLine); };
   for (const AlgorithmCost& cost : explanation.algorithms) {
-    text += fmt::format("{}\n  rounds: {}\n", to_string(cost.algorithm), cost.why_rounds);
-    if (explanation.bytes > 0) text += fmt::format("  bytes:  {}\n", cost.why_bytes);
+    text += fmt::format("{}\n  rounds: {}\n", to_string(cost.algorithm), reason(cost.why_rounds));
+    if (explanation.bytes > 0) text += fmt::format("  bytes:  {}\n", reason(cost.why_bytes));
   }
   text += "\n";
-  for (const std::string& sentence : explanation.conclusions) text += sentence + "\n";
-  text +=
+  for (const std::string& sentence : explanation.conclusions)
+    text += wrap(sentence, 0, kLine) + "\n";
+  text += wrap(
       "In the model a port sends and receives one message at a time, and each round waits for its "
-      "busiest port.\n";
+      "busiest port.\n",
+      0, kLine);
   return text;
 }
 

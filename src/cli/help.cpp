@@ -12,27 +12,6 @@ namespace {
 
 constexpr std::size_t kWidth = 88;
 
-// `text` in lines of at most kWidth, each after the first indented.
-std::string wrap(std::string_view text, std::size_t indent) {
-  std::string result;
-  std::size_t column = indent;
-  while (!text.empty()) {
-    const std::size_t blank = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, blank);
-    if (column > indent && column + 1 + word.size() > kWidth) {
-      result += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (column > indent) {
-      result += " ";
-      ++column;
-    }
-    result += word;
-    column += word.size();
-    text.remove_prefix(std::min(blank + 1, text.size()));
-  }
-  return result;
-}
-
 std::string spelling(const Option& option) {
   const std::string value = option.value.empty() ? "" : fmt::format(" {}", option.value);
   return fmt::format("--{}{}", option.name, value);
@@ -48,7 +27,8 @@ std::string option_list(const std::vector<Option>& options, bool color) {
       heading = option.heading;
       text += fmt::format("\n{}\n", paint(fmt::format("{}:", heading), Style::kBold, color));
     }
-    text += fmt::format("  {:<{}}  {}\n", spelling(option), width, wrap(option.help, width + 4));
+    text += fmt::format("  {:<{}}  {}\n", spelling(option), width,
+                        wrap(option.help, width + 4, kWidth));
   }
   return text;
 }
@@ -75,7 +55,7 @@ std::string command_help(const Command& command, bool color) {
   std::string text =
       fmt::format("{} ringside {}{}{} [--OPTION ...]\n\n{}\n", paint("Usage:", Style::kBold, color),
                   command.name, command.operands.empty() ? "" : " ", command.operands,
-                  wrap(command.description, 0));
+                  wrap(command.description, 0, kWidth));
   text += option_list(all_options(command), color);
   text += fmt::format("\n{}\n", paint("Examples:", Style::kBold, color));
   std::string_view examples = command.examples;

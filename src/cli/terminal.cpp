@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <exception>
@@ -69,6 +70,26 @@ std::string_view fitting(std::string_view text, std::size_t columns) {
     if (width > columns) return text.substr(0, at);
   }
   return text;
+}
+
+std::string wrap(std::string_view text, std::size_t indent, std::size_t width) {
+  std::string result;
+  std::size_t column = indent;
+  while (!text.empty()) {
+    const std::size_t blank = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, blank);
+    if (column > indent && column + 1 + word.size() > width) {
+      result += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      result += " ";
+      ++column;
+    }
+    result += word;
+    column += word.size();
+    text.remove_prefix(std::min(blank + 1, text.size()));
+  }
+  return result;
 }
 
 bool use_color(int descriptor, std::string_view mode) {

@@ -37,6 +37,10 @@ void write_note(std::string_view text);
 /// A character that is not ASCII counts as two columns.
 std::string_view fitting(std::string_view text, std::size_t columns);
 
+/// `text` in lines of at most `width` columns, as far as its words allow; each after the first
+/// begins with `indent` blanks, and the first one is taken to stand behind as many.
+std::string wrap(std::string_view text, std::size_t indent, std::size_t width);
+
 /// Whether text on `descriptor` is coloured: `mode` is auto, always or never; auto asks for a
 /// terminal, no NO_COLOR and a TERM that is not dumb.
 bool use_color(int descriptor, std::string_view mode);

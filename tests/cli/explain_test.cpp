@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <sstream>
 #include <string>
 
 namespace ringside::cli {
@@ -109,6 +110,16 @@ TEST(Explain, SaysWhichIsFastest) {
   EXPECT_NE(fastest(Operation::kBroadcast, 1).find("size tree is the fastest"), std::string::npos);
   EXPECT_NE(fastest(Operation::kAllReduce, 100'000'000).find("size halving-doubling is"),
             std::string::npos);
+}
+
+// A terminal of 100 columns shows every line whole.
+TEST(Explain, KeepsTo100Columns) {
+  for (const Operation operation :
+       {Operation::kBroadcast, Operation::kReduce, Operation::kScatter, Operation::kAllReduce,
+        Operation::kAllGather, Operation::kReduceScatter, Operation::kAllToAll}) {
+    std::istringstream text(explanation_text(explain(request_for(operation, 8, 8), kModel)));
+    for (std::string line; std::getline(text, line);) EXPECT_LE(line.size(), 100U) << line;
+  }
 }
 
 }  // namespace
