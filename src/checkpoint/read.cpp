@@ -37,7 +37,14 @@ std::string_view format_of(std::string_view bytes) {
 /// The header's length, checked against the file's, from the first bytes of the file.
 std::size_t header_length(std::string_view start, std::size_t file_bytes,
                           const std::string& source_name) {
-  if (const std::string_view other = format_of(start); !other.empty()) {
+  std::uint64_t length = 0;
+  for (std::size_t i = start.size(); i-- > 0;) {
+    length = (length << 8U) | static_cast<unsigned char>(start[i]);
+  }
+  // Only now: a header of 640 bytes begins as a pickle does.
+  const bool impossible = start.size() < kLengthBytes || length > kLongestSafetensorsHeader ||
+                          length > file_bytes - kLengthBytes;
+  if (const std::string_view other = format_of(start); impossible && !other.empty()) {
     fail(source_name, fmt::format("is {}, not in the safetensors format", other),
          "load it in PyTorch and write it with safetensors.torch.save_file");
   }
@@ -46,10 +53,6 @@ std::size_t header_length(std::string_view start, std::size_t file_bytes,
          fmt::format("has {} bytes: a safetensors file begins with 8 for the length of "
                      "its header",
                      file_bytes));
-  }
-  std::uint64_t length = 0;
-  for (std::size_t i = kLengthBytes; i-- > 0;) {
-    length = (length << 8U) | static_cast<unsigned char>(start[i]);
   }
   if (length > kLongestSafetensorsHeader) {
     fail(source_name, fmt::format("its header would have {} bytes, at most {} are read", length,

@@ -45,6 +45,14 @@ TEST(Safetensors, TheBytesAreTheFormats) {
       file_of("{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ", "\x01\x02"));
 }
 
+// A length may have the bytes by which other formats begin: 640 is 80 02, as a pickle's first.
+TEST(Safetensors, AnyLengthOfTheHeaderIsRead) {
+  for (const std::size_t length : {640U, 1152U, 32768U}) {
+    const std::string json = "{}" + std::string(length - 2, ' ');
+    EXPECT_TRUE(parse_safetensors(file_of(json), "t").header.entries.empty()) << length;
+  }
+}
+
 TEST(Safetensors, TensorsAreAligned) {
   const SafetensorsFile read = parse_safetensors(to_safetensors(small_file()), "t");
   const std::size_t start = read.header.file_bytes - read.data.size();
