@@ -87,6 +87,15 @@ struct Scenario {
   bool shuffle = true;
   int sim_workers = 0;  ///< worker threads; 0 = one per core
   bool stepwise = false;
+  // checkpoints, docs/checkpoints.md
+  std::string save;           ///< file, "{step}" in it is the step; empty = none
+  int save_every = 0;         ///< steps; 0 = at the end alone
+  bool save_wrapped = false;  ///< dp, ddp: keys as the wrapper's state_dict has them, "module."
+  std::string resume;         ///< a checkpoint to go on from
+  std::string load;           ///< a file whose values a new training begins with
+  std::string strip_prefix;   ///< of the file's keys; these three are empty = none
+  std::string add_prefix;
+  std::string rename_prefix;  ///< "from.=to.,..."
   std::vector<ScenarioEvent> events;
 
   /// Throws Error(kInvalidArgument) naming the option, its value, the allowed values, and what to
@@ -109,8 +118,10 @@ struct RunReport {
   Scenario scenario;
   bool primary = true;  ///< false in the mpi processes that do not hold rank 0: they print nothing
   std::vector<EpochReport> epochs;
-  std::vector<double> step_losses;  ///< mean over ranks, per step
-  int steps = 0;
+  std::vector<double> step_losses;  ///< mean over ranks, per step, from first_step on
+  int steps = 0;                    ///< done in all, with those before the checkpoint
+  int first_step = 0;               ///< of this run: the steps of the checkpoint it resumed
+  std::vector<std::string> saved;   ///< checkpoints written, in order
   /// 16 hex digits over all final parameters and buffers of rank 0; empty on meta
   std::string checksum;
   std::vector<std::string> rank_checksums;  ///< per rank; DDP's must agree

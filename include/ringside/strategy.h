@@ -40,6 +40,9 @@ struct StepDirectives {
   int extra_forwards = 0;  ///< forwards without backward before the step
 };
 
+/// The parameters of each of DDP's buckets, without "module.".
+using BucketNames = std::vector<std::vector<std::string>>;
+
 class Strategy {
  public:
   virtual ~Strategy() = default;
@@ -59,6 +62,12 @@ class Strategy {
   virtual Optimizer& optimizer() = 0;
   /// DDP's buckets as used from the next step on; empty for others.
   virtual std::vector<TraceRun::Bucket> buckets() const { return {}; }
+  /// For a checkpoint: DDP's buckets of the next step, whose gradients may be due to be rebuilt by
+  /// then; empty for others.
+  virtual BucketNames next_buckets() const { return {}; }
+  /// Of a resumed training, before its first step: these and no others from now on. Throws
+  /// Error(kInvalidInput) unless each parameter that requires grad is in one of them.
+  virtual void restore_buckets(const BucketNames& /*buckets*/) {}
 };
 
 /// Makes an optimiser for the parameters it is given.

@@ -6,6 +6,7 @@
 namespace ringside::cli {
 
 Command run_command();
+Command checkpoint_command();
 Command draw_command();
 Command collective_command();
 Command doctor_command();

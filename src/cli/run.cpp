@@ -65,6 +65,31 @@ RunRequest request_of(const Arguments& arguments) {
   return request;
 }
 
+// Throws where `file` could not be written.
+void check_place_of(const std::string& file) {
+  if (file.empty()) return;
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) {
+    throw Error(ErrorKind::kIo, fmt::format("cannot write {}: Is a directory", file),
+                "name a file in it");
+  }
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder, ignored)) {
+    throw Error(ErrorKind::kIo,
+                fmt::format("cannot write {}: there is no directory {}", file, folder.string()),
+                "make the directory first");
+  }
+  // A file is replaced by a new one, for which its directory counts; a device is written itself.
+  const bool in_place =
+      std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored);
+  const std::string place = in_place ? file : folder.empty() ? "." : folder.string();
+  if (::access(place.c_str(), W_OK) != 0) {
+    throw Error(ErrorKind::kIo,
+                fmt::format("cannot write {}: {}", file, std::generic_category().message(errno)),
+                "choose a place you may write to");
+  }
+}
+
 // Before a long run: a place that cannot be written would lose its results.
 void check_places(const RunRequest& request) {
   if (!request.out.empty()) {
@@ -74,29 +99,17 @@ void check_places(const RunRequest& request) {
                   "choose a directory you may write to");
     }
   }
-  if (request.trace.empty()) return;
-  std::error_code ignored;
-  if (std::filesystem::is_directory(request.trace, ignored)) {
-    throw Error(ErrorKind::kIo, fmt::format("cannot write {}: Is a directory", request.trace),
-                "name a file in it");
-  }
-  const std::filesystem::path folder = std::filesystem::path(request.trace).parent_path();
-  if (!folder.empty() && !std::filesystem::is_directory(folder, ignored)) {
-    throw Error(
-        ErrorKind::kIo,
-        fmt::format("cannot write {}: there is no directory {}", request.trace, folder.string()),
-        "make the directory first");
-  }
-  // A file is replaced by a new one, for which its directory counts; a device is written itself.
-  const bool in_place = std::filesystem::exists(request.trace, ignored) &&
-                        !std::filesystem::is_regular_file(request.trace, ignored);
-  const std::string place = in_place ? request.trace : folder.empty() ? "." : folder.string();
-  if (::access(place.c_str(), W_OK) != 0) {
-    throw Error(
-        ErrorKind::kIo,
-        fmt::format("cannot write {}: {}", request.trace, std::generic_category().message(errno)),
-        "choose a place you may write to");
-  }
+  check_place_of(request.trace);
+  check_place_of(request.scenario.save);
+}
+
+void check_stays(const std::string& input, const std::string& output) {
+  std::error_code ignored;  // what is not there is not the same
+  if (input.empty() || output.empty()) return;
+  if (!std::filesystem::equivalent(input, output, ignored)) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("the run reads {} and would write its results over it", input),
+              "choose another name with --trace, --out or --save");
 }
 
 // What a run reads must still be there when it has written its results.
@@ -106,6 +119,10 @@ void check_inputs_stay(const RunRequest& request, const std::string& config) {
   if (request.scenario.data.starts_with(kText)) {
     inputs.push_back(request.scenario.data.substr(kText.size()));
   }
+  // A checkpoint may take the place of the one that it goes on from, which has been read by then.
+  for (const std::string& input : inputs) check_stays(input, request.scenario.save);
+  inputs.push_back(request.scenario.resume);
+  inputs.push_back(request.scenario.load);
   std::vector<std::string> outputs{request.trace};
   if (!request.out.empty()) {
     const std::filesystem::path directory(request.out);
@@ -113,14 +130,7 @@ void check_inputs_stay(const RunRequest& request, const std::string& config) {
     outputs.push_back((directory / "report.json").string());
   }
   for (const std::string& input : inputs) {
-    for (const std::string& output : outputs) {
-      std::error_code ignored;  // what is not there is not the same
-      if (input.empty() || output.empty()) continue;
-      if (!std::filesystem::equivalent(input, output, ignored)) continue;
-      throw Error(ErrorKind::kInvalidArgument,
-                  fmt::format("the run reads {} and would write its results over it", input),
-                  "choose another name with --trace or --out");
-    }
+    for (const std::string& output : outputs) check_stays(input, output);
   }
 }
 
@@ -151,7 +161,8 @@ class RunNarrator {
     };
     observer.epoch = [this](const EpochReport& epoch) {
       keep_error([&] {
-        if (epoch.epoch == 0) terminal_.say(run_heading(request_.scenario) + epoch_heading());
+        if (!said_heading_) terminal_.say(run_heading(request_.scenario) + epoch_heading());
+        said_heading_ = true;  // a resumed run begins with another epoch than 0
         terminal_.say(epoch_line(epoch));
       });
     };
@@ -177,6 +188,7 @@ class RunNarrator {
 
   const RunRequest& request_;
   bool records_;
+  bool said_heading_ = false;
   Terminal& terminal_;
   std::exception_ptr error_;
 };
@@ -204,7 +216,7 @@ void check_recorded(const RunRequest& request, const Trace& trace, const RunRepo
 // Writes what --trace and --out ask for; returns the paths, the report's among them.
 std::vector<std::string> write_results(const RunRequest& request, const Trace& trace,
                                        const RunReport& report, Terminal& terminal) {
-  std::vector<std::string> files;
+  std::vector<std::string> files = report.saved;
   if (!request.trace.empty()) {
     write_trace(trace, request.trace);
     files.push_back(request.trace);
@@ -277,7 +289,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
   Trace trace;
   const RunReport report = run_or_keep_what_happened(request, records, trace, terminal);
   if (!report.primary) return 0;  // mpi: another process speaks for all
-  std::vector<std::string> files;
+  std::vector<std::string> files = report.saved;
   if (records) {
     check_recorded(request, trace, report);
     files = write_results(request, trace, report, terminal);
@@ -288,6 +300,10 @@ int run(const Arguments& arguments, Terminal& terminal) {
   }
   if (report.epochs.empty()) terminal.say(run_heading(request.scenario));
   terminal.say(run_summary(report));
+  if (!report.saved.empty()) {
+    terminal.print("\nWrote {}, the last to {}\n", counted(report.saved.size(), "checkpoint"),
+                   report.saved.back());
+  }
   if (!request.trace.empty()) terminal.print("\nWrote the trace to {}\n", request.trace);
   if (!request.out.empty()) {
     terminal.print("\nWrote pictures, trace.json and report.json to {}\n", request.out);
@@ -312,6 +328,7 @@ Command run_command() {
           "ringside run --strategy dp --epochs 5 --lr 0.2\n"
           "ringside run --steps 3 --out pictures                 # and draw the last step\n"
           "ringside run --devices 2 --model lenet --data random:600:1x28x28:10 --steps 5\n"
+          "ringside run --steps 20 --save a.safetensors           # and go on with --resume\n"
           "ringside run --memory 64kB --model mlp:64,512,10      # out of memory, and why\n"
           "ringside run --config scenarios/slow-rank.toml --json",
       .options = options,

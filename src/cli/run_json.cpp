@@ -64,6 +64,7 @@ std::string run_document(const RunReport& report, const std::vector<std::string>
   ordered_json document = make_document("run");
   document["scenario"] = scenario_json(report.scenario);
   document["steps"] = report.steps;
+  document["first_step"] = report.first_step;
   document["epochs"] = ordered_json::array();
   for (const EpochReport& epoch : report.epochs) {
     document["epochs"].push_back({{"epoch", epoch.epoch},

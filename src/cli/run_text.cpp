@@ -63,10 +63,10 @@ std::string epoch_line(const EpochReport& epoch) {
 }
 
 std::string run_summary(const RunReport& report) {
-  std::string text = fmt::format("\n{} in {:.3f} s, the first after {:.3f} s; {} parameters, {}\n",
-                                 counted(static_cast<std::size_t>(report.steps), "step"),
-                                 report.seconds, report.first_step_seconds, report.parameters,
-                                 format_bytes(report.parameter_bytes));
+  std::string text = fmt::format(
+      "\n{} in {:.3f} s, the first after {:.3f} s; {} parameters, {}\n",
+      counted(static_cast<std::size_t>(report.steps - report.first_step), "step"), report.seconds,
+      report.first_step_seconds, report.parameters, format_bytes(report.parameter_bytes));
   if (report.scenario.backend == "meta") {
     return text + "meta executes nothing: there are no losses and no results\n\n" +
            format_memory(report.memory);

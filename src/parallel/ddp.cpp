@@ -95,6 +95,8 @@ class DistributedDataParallel : public Strategy {
   Module& module() override { return *module_; }
   Optimizer& optimizer() override { return *optimizer_; }
   std::vector<TraceRun::Bucket> buckets() const override { return reducer_->buckets(); }
+  BucketNames next_buckets() const override { return reducer_->next_buckets(); }
+  void restore_buckets(const BucketNames& buckets) override { reducer_->restore_buckets(buckets); }
 
  private:
   Tensor forward(const Tensor& inputs, bool synchronise);

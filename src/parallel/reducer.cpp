@@ -4,12 +4,22 @@
 #include <fmt/ranges.h>
 
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "parallel/exchange.h"
 #include "ringside/error.h"
 
 namespace ringside {
+namespace {
+
+[[noreturn]] void throw_bad_buckets(std::string_view parameter, std::string_view problem) {
+  throw Error(ErrorKind::kInvalidInput,
+              fmt::format("checkpoint: buckets: '{}' {}", parameter, problem),
+              "the file is damaged or was changed by hand; take another checkpoint");
+}
+
+}  // namespace
 
 Reducer::Reducer(std::vector<NamedTensor> parameters, Rank& rank, const DdpOptions& options)
     : parameters_(std::move(parameters)), rank_(rank), options_(options) {
@@ -74,20 +84,56 @@ void Reducer::prepare() {
 }
 
 void Reducer::rebuild() {
-  const std::vector<std::int64_t> order =
-      list_of_root(rank_, {ready_order_.begin(), ready_order_.end()});
+  // Every rank computes the assignment from rank 0's order; c10d broadcasts the bucket sizes as
+  // well, to the same end.
+  make_buckets(assignment_of(list_of_root(rank_, {ready_order_.begin(), ready_order_.end()})));
+  rebuilt_ = true;
+}
+
+std::vector<std::vector<std::size_t>> Reducer::assignment_of(
+    const std::vector<std::int64_t>& order) const {
   std::vector<std::size_t> bytes;
   for (const std::int64_t index : order) {
     bytes.push_back(parameters_[static_cast<std::size_t>(index)].tensor.bytes());
   }
-  // Every rank computes the assignment from rank 0's order; c10d broadcasts the bucket sizes as
-  // well, to the same end.
   BucketAssignment assignment =
       assign_buckets(bytes, {options_.first_bucket_bytes, options_.bucket_cap_bytes});
   for (std::vector<std::size_t>& bucket : assignment.buckets) {
     for (std::size_t& position : bucket) position = static_cast<std::size_t>(order[position]);
   }
-  make_buckets(assignment.buckets);
+  return assignment.buckets;
+}
+
+BucketNames Reducer::next_buckets() const {
+  std::vector<std::vector<std::size_t>> assignment;
+  if (!rebuilt_ && ready_order_.size() == parameters_.size()) {
+    assignment = assignment_of({ready_order_.begin(), ready_order_.end()});
+  } else {
+    for (const Bucket& bucket : buckets_) assignment.push_back(bucket.parameters);
+  }
+  BucketNames names;
+  for (const std::vector<std::size_t>& indices : assignment) {
+    names.emplace_back();
+    for (const std::size_t index : indices) names.back().push_back(parameters_[index].name);
+  }
+  return names;
+}
+
+void Reducer::restore_buckets(const BucketNames& buckets) {
+  std::map<std::string_view, std::size_t> left;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) left.emplace(parameters_[i].name, i);
+  std::vector<std::vector<std::size_t>> assignment;
+  for (const std::vector<std::string>& names : buckets) {
+    assignment.emplace_back();
+    for (const std::string& name : names) {
+      const auto found = left.find(name);
+      if (found == left.end()) throw_bad_buckets(name, "is in two buckets, or no parameter");
+      assignment.back().push_back(found->second);
+      left.erase(found);
+    }
+  }
+  if (!left.empty()) throw_bad_buckets(left.begin()->first, "is in none of the buckets");
+  make_buckets(assignment);
   rebuilt_ = true;
 }
 

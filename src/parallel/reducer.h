@@ -36,6 +36,9 @@ class Reducer {
   void finish();
 
   std::vector<TraceRun::Bucket> buckets() const;
+  /// Strategy's functions of these names.
+  BucketNames next_buckets() const;
+  void restore_buckets(const BucketNames& buckets);
 
  private:
   struct Bucket {
@@ -51,6 +54,8 @@ class Reducer {
 
   void make_buckets(const std::vector<std::vector<std::size_t>>& assignment);
   void rebuild();
+  /// The buckets of parameters in this order of readiness.
+  std::vector<std::vector<std::size_t>> assignment_of(const std::vector<std::int64_t>& order) const;
   void gradient_ready(std::size_t parameter);
   void launch_ready_buckets();
   void launch(std::size_t index);

@@ -33,6 +33,27 @@ void check_event(const TrainingPlan& plan, const ScenarioEvent& event, Module& m
   if (event.kind == Kind::kUnusedHead) module.use_second_head(true);
 }
 
+void check_start(const TrainingPlan& plan, const Module& module) {
+  const StartingPoint& start = *plan.start;
+  check_fits(start, module);
+  if (!start.state) return;
+  const TrainingState& state = *start.state;
+  if (state.step >= plan.total_steps) {
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("{}: was taken after {} steps, and the run has {}: nothing is left to do",
+                    start.path, state.step, plan.total_steps),
+        "raise --steps or --epochs, which count from the very beginning");
+  }
+  if (state.batches < plan.batches_per_epoch && state.epoch < plan.epochs) return;
+  throw Error(
+      ErrorKind::kInvalidInput,
+      fmt::format("{}: stands in epoch {} after {} batches, but an epoch has {} and the run "
+                  "{} epochs",
+                  start.path, state.epoch, state.batches, plan.batches_per_epoch, plan.epochs),
+      "the file is damaged, or the data are others now");
+}
+
 }  // namespace
 
 std::int64_t batches_left_out(const Scenario& scenario, int rank) {
@@ -64,6 +85,8 @@ Tensor parameter_named(const Module& module, const std::string& name) {
 void rehearse(const TrainingPlan& plan) {
   const std::unique_ptr<World> world = open_world("meta", {});
   const std::shared_ptr<Module> module = build_model(plan.scenario, plan.data, world->device(0));
+  if (plan.start) check_start(plan, *module);
+  check_checkpoints_fall_between_updates(plan.scenario, plan.total_steps);
   for (const ScenarioEvent& event : plan.scenario.events) {
     try {
       check_event(plan, event, *module);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "parallel/logits.h"
@@ -77,6 +78,13 @@ Tensor training_loss(const Tensor& output, const Tensor& targets) {
   return cross_entropy(logit_rows(output), target_rows(targets));
 }
 
+/// The scenario's model on `device`, with the values of the file that it begins with.
+std::shared_ptr<Module> first_model(const TrainingPlan& plan, Device& device) {
+  std::shared_ptr<Module> module = build_model(plan.scenario, plan.data, device);
+  if (plan.start) load_model(*plan.start, *module);
+  return module;
+}
+
 /// single and dp: this thread drives every device.
 void train_driven(World& world, const TrainingPlan& plan, TrainingResult& result) {
   const Scenario& scenario = plan.scenario;
@@ -90,7 +98,7 @@ void train_driven(World& world, const TrainingPlan& plan, TrainingResult& result
                   fmt::format("device id {}: the run has devices 0 to {}", home, world.size() - 1),
                   "raise --devices or name other --device-ids");
     }
-    std::shared_ptr<Module> module = build_model(scenario, plan.data, world.device(home));
+    std::shared_ptr<Module> module = first_model(plan, world.device(home));
     if (scenario.strategy == "single") {
       strategy =
           make_single(std::move(module), world, home, {training_loss, optimizer_factory(scenario)});
@@ -124,8 +132,8 @@ DdpOptions ddp_options(const Scenario& scenario) {
 void train_ranks(World& world, const TrainingPlan& plan, std::vector<TrainingResult>& results) {
   const int first = world.local_ranks().front();
   world.run([&](Rank& rank) {
-    const std::unique_ptr<Strategy> strategy = make_ddp(
-        build_model(plan.scenario, plan.data, rank.device), rank, ddp_options(plan.scenario));
+    const std::unique_ptr<Strategy> strategy =
+        make_ddp(first_model(plan, rank.device), rank, ddp_options(plan.scenario));
     TrainingResult& result = results[static_cast<std::size_t>(rank.rank - first)];
     Trainer(plan, *strategy, {&rank.device}, &rank, result).run();
   });
@@ -161,6 +169,7 @@ RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_optio
   const TrainTest data = load_dataset(
       scenario.data, scenario.seed, token_context(scenario.model).value_or(kTokensWithoutContext));
   check_model_fits(scenario, data);
+  const std::optional<StartingPoint> start = read_starting_point(scenario);
   std::unique_ptr<Recorder> recorder;
   if (trace) recorder = std::make_unique<Recorder>(trace_options);
 
@@ -178,8 +187,9 @@ RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_optio
                                 scenario.pieces, scenario.node_size});
   }
   const bool ranks = scenario.strategy == "ddp";
-  const TrainingPlan plan =
+  TrainingPlan plan =
       make_plan(scenario, data, recorder.get(), observer, ranks ? world->size() : 1, started);
+  if (start) plan.start = &*start;
   rehearse(plan);
   std::vector<TrainingResult> results(ranks ? world->local_ranks().size() : 1);
   try {
@@ -207,6 +217,8 @@ RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_optio
   report.epochs = first.epochs;
   report.step_losses = first.step_losses;
   report.steps = first.steps;
+  report.first_step = static_cast<int>(plan.first().step);
+  report.saved = first.saved;
   report.checksum = first.checksum;
   for (const TrainingResult& result : results) report.rank_checksums.push_back(result.checksum);
   for (const int rank : world->local_ranks()) {

@@ -74,8 +74,15 @@ constexpr std::int64_t kEvaluationBatch = 256;
 
 Trainer::Trainer(const TrainingPlan& plan, Strategy& strategy, const std::vector<Device*>& devices,
                  Rank* rank, TrainingResult& result)
-    : plan_(plan), strategy_(strategy), devices_(devices), rank_(rank), result_(result) {
+    : plan_(plan),
+      strategy_(strategy),
+      devices_(devices),
+      rank_(rank),
+      result_(result),
+      step_(static_cast<int>(plan.first().step)),
+      epoch_(static_cast<int>(plan.first().epoch)) {
   result_.step_losses.resize(static_cast<std::size_t>(plan.total_steps), 0);
+  result_.steps = step_;
 }
 
 void Trainer::run() {
@@ -88,7 +95,8 @@ void Trainer::run() {
 }
 
 void Trainer::train() {
-  for (int epoch = 0; epoch < plan_.epochs; ++epoch) {
+  restore();
+  for (int epoch = epoch_; epoch < plan_.epochs; ++epoch) {
     const auto begin = std::chrono::steady_clock::now();
     if (!run_epoch(epoch)) return;  // a rank that stops asks nothing of others
     finish_epoch(epoch, seconds_since(begin));
@@ -97,6 +105,8 @@ void Trainer::train() {
   result_.step_losses = summed_over_ranks(result_.step_losses);
   for (double& loss : result_.step_losses) loss /= plan_.replicas;
   result_.step_losses.resize(static_cast<std::size_t>(step_));
+  result_.step_losses.erase(result_.step_losses.begin(),
+                            result_.step_losses.begin() + plan_.first().step);
   note_model();
   if (devices_.front()->executes()) result_.checksum = checksum_of(strategy_.state_dict());
 }
@@ -111,21 +121,56 @@ void Trainer::note_model() {
   }
 }
 
+void Trainer::restore() {
+  if (!plan_.start || !plan_.start->state) return;
+  const Unrecorded unrecorded(devices_);
+  StepDirectives past;
+  for (const ScenarioEvent& event : plan_.scenario.events) {
+    const bool lasts =
+        event.kind == ScenarioEvent::Kind::kFreeze || event.kind == ScenarioEvent::Kind::kReplace;
+    if (lasts && event.rank == own_rank() && event.step < step_) apply(event, past);
+  }
+  load_model(*plan_.start, strategy_.module());  // into what was replaced, too
+  load_optimizer(*plan_.start, strategy_);
+  strategy_.restore_buckets(plan_.start->state->buckets);
+}
+
+std::vector<std::int64_t> Trainer::indices_of_epoch(int epoch) const {
+  SamplerOptions sampling;
+  sampling.shuffle = plan_.scenario.shuffle;
+  sampling.seed = plan_.scenario.seed;
+  std::vector<std::int64_t> indices =
+      distributed_sampler(plan_.data.train.size(), plan_.replicas, own_rank(), epoch, sampling);
+  const std::size_t trained = static_cast<std::size_t>(batches_ * plan_.scenario.batch_size);
+  indices.erase(indices.begin(),
+                indices.begin() + static_cast<std::ptrdiff_t>(std::min(trained, indices.size())));
+  return indices;
+}
+
+void Trainer::save_if_due() {
+  if (!checkpoint_is_due(plan_.scenario, step_, plan_.total_steps) || own_rank() != 0) return;
+  const Unrecorded unrecorded(devices_);
+  TrainingState state{step_, epoch_, batches_, strategy_.next_buckets()};
+  if (state.batches == plan_.batches_per_epoch) {
+    ++state.epoch;
+    state.batches = 0;
+  }
+  result_.saved.push_back(checkpoint_path(plan_.scenario, step_));
+  save_checkpoint(plan_.scenario, state, strategy_, result_.saved.back());
+}
+
 bool Trainer::run_epoch(int epoch) {
   const Scenario& scenario = plan_.scenario;
-  SamplerOptions sampling;
-  sampling.shuffle = scenario.shuffle;
-  sampling.seed = scenario.seed;
+  epoch_ = epoch;
+  batches_ = epoch == plan_.first().epoch ? plan_.first().batches : 0;
   LoaderOptions loading;
   loading.batch_size = scenario.batch_size;
   loading.workers = scenario.loader_workers;
   loading.pin_memory = scenario.pin_memory;
   loading.non_blocking = scenario.non_blocking;
   loading.dtype = scenario.dtype;
-  const std::unique_ptr<Loader> loader = make_loader(
-      plan_.data.train,
-      distributed_sampler(plan_.data.train.size(), plan_.replicas, own_rank(), epoch, sampling),
-      strategy_.input_device(), loading);
+  const std::unique_ptr<Loader> loader =
+      make_loader(plan_.data.train, indices_of_epoch(epoch), strategy_.input_device(), loading);
   epoch_loss_ = 0;
   epoch_rows_ = 0;
   Batch batch;
@@ -136,6 +181,8 @@ bool Trainer::run_epoch(int epoch) {
     for (Device* device : devices_) device->context().step = step_;
     if (!loader->next(batch)) break;
     run_step(batch);
+    ++batches_;
+    save_if_due();
     for (Device* device : devices_) device->context().step = -1;
   }
   return true;
@@ -160,7 +207,7 @@ void Trainer::run_step(const Batch& batch) {
   if (plan_.recorder) {
     for (const Device* device : devices_) plan_.recorder->note_memory(*device);
   }
-  if (step_ == 0) result_.first_step_seconds = seconds_since(plan_.started);
+  if (step_ == plan_.first().step) result_.first_step_seconds = seconds_since(plan_.started);
   result_.step_losses[static_cast<std::size_t>(step_)] = loss;
   epoch_loss_ += loss * static_cast<double>(step.rows);
   epoch_rows_ += static_cast<double>(step.rows);

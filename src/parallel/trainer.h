@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "parallel/checkpointing.h"
 #include "ringside/data.h"
 #include "ringside/scenario.h"
 #include "ringside/strategy.h"
@@ -27,6 +28,10 @@ struct TrainingPlan {
   int epochs;
   int total_steps;
   std::chrono::steady_clock::time_point started;
+  const StartingPoint* start = nullptr;  ///< null: a new model
+
+  /// Where the training begins: after these steps, epochs and batches.
+  TrainingState first() const { return start && start->state ? *start->state : TrainingState(); }
 };
 
 /// What a loop leaves behind.
@@ -39,6 +44,7 @@ struct TrainingResult {
   std::size_t parameter_bytes = 0;
   std::vector<TraceRun::Bucket> buckets;
   double first_step_seconds = 0;
+  std::vector<std::string> saved;
 };
 
 class Trainer {
@@ -52,6 +58,9 @@ class Trainer {
  private:
   void train();
   void note_model();
+  /// The state of what a checkpoint has besides the model's values.
+  void restore();
+  std::vector<std::int64_t> indices_of_epoch(int epoch) const;
   bool run_epoch(int epoch);
   void run_step(const Batch& batch);
   StepDirectives apply_events();
@@ -60,6 +69,7 @@ class Trainer {
   bool happens_here(ScenarioEvent::Kind kind) const;
   void finish_epoch(int epoch, double seconds);
   void evaluate(EpochReport& report);
+  void save_if_due();
   std::vector<double> summed_over_ranks(const std::vector<double>& own);
   int own_rank() const { return rank_ ? rank_->rank : 0; }
 
@@ -69,7 +79,9 @@ class Trainer {
   Rank* rank_;
   TrainingResult& result_;
   int step_ = 0;
-  double epoch_loss_ = 0;  // sum of loss times rows
+  int epoch_ = 0;
+  std::int64_t batches_ = 0;  // of this epoch, trained on
+  double epoch_loss_ = 0;     // sum of loss times rows
   double epoch_rows_ = 0;
 };
 

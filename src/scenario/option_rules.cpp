@@ -30,6 +30,10 @@ int parse_int(Text name, Text text) {
   return static_cast<int>(parse_integer(name, text, std::numeric_limits<int>::min(), kIntMax));
 }
 
+int parse_positive_int(Text name, Text text) {
+  return static_cast<int>(parse_integer(name, text, 1, kIntMax));
+}
+
 std::string not_empty(Text name, Text text) {
   if (text.empty()) throw_value(name, "''", "must not be empty");
   return std::string(text);

@@ -21,6 +21,8 @@ inline constexpr double kMaxNumber = 1e9;
 [[noreturn]] void throw_value(Text name, Text value, Text problem, std::string hint = {});
 
 int parse_int(Text name, Text text);
+/// At least 1.
+int parse_positive_int(Text name, Text text);
 /// Throws for an empty text.
 std::string not_empty(Text name, Text text);
 /// "0-2" or "5".

@@ -9,6 +9,7 @@
 
 #include "ringside/error.h"
 #include "scenario/option_rules.h"
+#include "scenario/prefix_options.h"
 
 namespace ringside {
 namespace {
@@ -23,6 +24,7 @@ constexpr Text kHow = "Training";
 constexpr Text kPlacement = "Devices and communication";
 constexpr Text kLoading = "Loading data";
 constexpr Text kResults = "Results";
+constexpr Text kCheckpoints = "Checkpoints";
 constexpr Text kStrategies = "single dp ddp";
 constexpr Text kOptimizers = "sgd adam adamw";
 
@@ -351,6 +353,70 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .heading = kLoading,
      .get = value_of<&Scenario::shuffle>,
      .set = set_flag<&Scenario::shuffle>},
+
+    {.name = "save",
+     .value = "FILE",
+     .help = "write a checkpoint at the end; {step} in the name becomes the number of steps",
+     .heading = kCheckpoints,
+     .strategies = "single dp ddp",
+     .choices = "FILE",
+     .get = value_of<&Scenario::save>,
+     .set = set_text<&Scenario::save>},
+    {.name = "save-every",
+     .form = ValueForm::kInteger,
+     .value = "N",
+     .help = "and one after every N steps",
+     .heading = kCheckpoints,
+     .strategies = "single dp ddp",
+     .get = value_of<&Scenario::save_every>,
+     .set = [](RunRequest& r, Text name,
+               Text text) { r.scenario.save_every = parse_positive_int(name, text); }},
+    {.name = "save-wrapped",
+     .form = ValueForm::kFlag,
+     .help = "with the wrapper's keys, which begin with module.",
+     .heading = kCheckpoints,
+     .strategies = "dp ddp",
+     .get = value_of<&Scenario::save_wrapped>,
+     .set = set_flag<&Scenario::save_wrapped>},
+    {.name = "resume",
+     .value = "FILE",
+     .help = "go on from a checkpoint of this training; --steps and --epochs count from its start",
+     .heading = kCheckpoints,
+     .strategies = "single dp ddp",
+     .choices = "FILE",
+     .get = value_of<&Scenario::resume>,
+     .set = set_text<&Scenario::resume>},
+    {.name = "load",
+     .value = "FILE",
+     .help = "begin with the model's values of a checkpoint or another safetensors file",
+     .heading = kCheckpoints,
+     .strategies = "single dp ddp",
+     .choices = "FILE",
+     .get = value_of<&Scenario::load>,
+     .set = set_text<&Scenario::load>},
+    {.name = "strip-prefix",
+     .value = "PREFIX",
+     .help = "of the file's keys, from those that begin with it: module.",
+     .heading = kCheckpoints,
+     .choices = "module.",
+     .get = value_of<&Scenario::strip_prefix>,
+     .set = set_text<&Scenario::strip_prefix>,
+     .check = [](const Scenario& s, Text) { prefix_rules(s.strip_prefix, "", ""); }},
+    {.name = "add-prefix",
+     .value = "PREFIX",
+     .help = "in front of every key of the file",
+     .heading = kCheckpoints,
+     .choices = "module.",
+     .get = value_of<&Scenario::add_prefix>,
+     .set = set_text<&Scenario::add_prefix>,
+     .check = [](const Scenario& s, Text) { prefix_rules("", s.add_prefix, ""); }},
+    {.name = "rename-prefix",
+     .value = "FROM=TO,...",
+     .help = "the file's keys that begin with FROM begin with TO",
+     .heading = kCheckpoints,
+     .get = value_of<&Scenario::rename_prefix>,
+     .set = set_text<&Scenario::rename_prefix>,
+     .check = [](const Scenario& s, Text) { prefix_rules("", "", s.rename_prefix); }},
 
     {.name = "trace",
      .value = "FILE",

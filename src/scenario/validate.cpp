@@ -10,6 +10,7 @@
 #include "ringside/error.h"
 #include "scenario/events.h"
 #include "scenario/options.h"
+#include "scenario/prefix_options.h"
 
 namespace ringside {
 namespace {
@@ -61,6 +62,31 @@ void check_chunk_sizes(const Scenario& scenario) {
   }
 }
 
+void check_checkpoints(const Scenario& scenario) {
+  const bool loads = !scenario.load.empty() || !scenario.resume.empty();
+  if (!scenario.load.empty() && !scenario.resume.empty()) {
+    throw_invalid("load and resume: only one may be given",
+                  "resume goes on with a training, load begins a new one");
+  }
+  if (scenario.save.empty() && (scenario.save_every > 0 || scenario.save_wrapped)) {
+    throw_invalid(fmt::format("{}: nothing is saved without a place for it",
+                              scenario.save_every > 0 ? "save-every" : "save-wrapped"),
+                  "add --save FILE");
+  }
+  if (!prefix_rules(scenario).empty() && !loads) {
+    throw_invalid(
+        "strip-prefix, add-prefix, rename-prefix: nothing is loaded, so that no key is "
+        "renamed",
+        "add --load FILE or --resume FILE");
+  }
+  if (scenario.backend == "meta" && (loads || !scenario.save.empty())) {
+    throw_invalid(fmt::format("{}: backend meta has no values", !scenario.save.empty()  ? "save"
+                                                                : scenario.load.empty() ? "resume"
+                                                                                        : "load"),
+                  "choose --backend sim");
+  }
+}
+
 }  // namespace
 
 void Scenario::validate() const {
@@ -76,6 +102,7 @@ void Scenario::validate() const {
   }
   check_device_ids(*this);
   check_chunk_sizes(*this);
+  check_checkpoints(*this);
   for (const ScenarioEvent& event : events) check_event(*this, event);
 }
 
@@ -105,6 +132,10 @@ void complete_request(RunRequest& request) {
   if (request.is_given("trace-steps") && request.trace.empty() && request.out.empty()) {
     throw_invalid("trace-steps: nothing is recorded without a place for it",
                   "add --trace FILE or --out DIR");
+  }
+  if (!request.trace.empty() && request.trace == request.scenario.save) {
+    throw_invalid(fmt::format("trace and save: both would write {}", request.trace),
+                  "choose two names");
   }
 }
 

@@ -1,7 +1,10 @@
 // The mpi backend, run by mpirun with several processes: every process runs every case.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cstdlib>
+#include <filesystem>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -166,6 +169,37 @@ TEST(Mpi, DdpTrainsWithTheBitsOfTheSimulatedDevices) {
   EXPECT_EQ(real.step_losses, simulated.step_losses);
   EXPECT_EQ(real.primary, rank == 0);
   EXPECT_FALSE(trace.ops.empty());
+}
+
+// Rank 0's process writes, all read: the same file for all, whose name has their parent's number.
+TEST(Mpi, ATrainingIsResumedWithTheBitsOfTheSimulatedDevices) {
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() /
+      ("ringside-mpi-" + std::to_string(::getppid()) + ".safetensors");
+  Scenario scenario;
+  scenario.strategy = "ddp";
+  scenario.devices = mpi_world()->size();
+  scenario.model = "mlp:64,16,10";
+  scenario.batch_size = 8;
+  scenario.momentum = 0.9;
+  scenario.steps = 7;
+  scenario.algorithm = Algorithm::kRing;
+  const RunReport simulated = run_scenario(scenario, {}, nullptr, {});
+  scenario.backend = "mpi";
+  scenario.steps = 3;
+  scenario.save = file.string();
+  const RunReport first = run_scenario(scenario, {}, nullptr, {});
+  EXPECT_EQ(first.saved.size(), first.primary ? 1U : 0U);
+  // The run has ended on rank 0, and so has its writing, once all have been here.
+  mpi_world()->run([](Rank& rank) { rank.communicator.barrier(stream_of(rank)); });
+  scenario.steps = 7;
+  scenario.save.clear();
+  scenario.resume = file.string();
+  const RunReport resumed = run_scenario(scenario, {}, nullptr, {});
+  EXPECT_EQ(resumed.checksum, simulated.checksum);
+  mpi_world()->run([](Rank& rank) { rank.communicator.barrier(stream_of(rank)); });
+  std::error_code ignored;
+  std::filesystem::remove(file, ignored);
 }
 
 // These end a run in an error, so they come last: what the failed calls had declared is still under

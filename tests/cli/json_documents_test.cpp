@@ -18,6 +18,8 @@ TEST(JsonDocuments, HaveTheDocumentedForm) {
   const ScratchDirectory scratch;
   expect_documented("run", {"run", "--steps", "3", "--batch-size", "16", "--strategy", "dp",
                             "--trace", scratch / "t.json"});
+  run_ringside({"run", "--steps", "2", "--optimizer", "adam", "--save", scratch / "a.safetensors"});
+  expect_documented("checkpoint", {"checkpoint", scratch / "a.safetensors"});
   expect_documented("draw", {"draw", "--trace", scratch / "t.json", "--out", scratch / "drawn",
                              "--format", "dot"});
   expect_documented("collective", {"collective", "all-reduce"});

@@ -1,0 +1,208 @@
+// ringside checkpoint: what is in a safetensors file, and the model's part of it as another file.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/json.h"
+#include "cli/terminal.h"
+#include "core/format_bytes.h"
+#include "core/state_keys.h"
+#include "parallel/training_state.h"
+#include "ringside/checkpoint.h"
+#include "ringside/error.h"
+#include "scenario/prefix_options.h"
+#include "views/text.h"
+
+namespace ringside::cli {
+namespace {
+
+constexpr std::string_view kHeading = "Another file";
+
+std::vector<Option> options() {
+  return {
+      {"weights", "FILE", "write the model's tensors alone, as a state_dict", kHeading, "FILE"},
+      {"strip-prefix", "PREFIX", "of keys that begin with PREFIX, without it", kHeading, "module."},
+      {"add-prefix", "PREFIX", "PREFIX in front of every key", kHeading, "module."},
+      {"rename-prefix", "FROM=TO,...", "keys that begin with FROM begin with TO", kHeading},
+  };
+}
+
+bool is_of_optimizer(const SafetensorsHeader& header, const SafetensorsEntry& entry) {
+  return has_training_state(header.metadata) && entry.name.starts_with(kOptimizerPrefix);
+}
+
+std::vector<PrefixRule> rules_of(const Arguments& arguments) {
+  std::vector<PrefixRule> rules;
+  try {
+    rules = prefix_rules(arguments.value("strip-prefix"), arguments.value("add-prefix"),
+                         arguments.value("rename-prefix"));
+  } catch (const Error& error) {
+    throw error.with_prefix("--");
+  }
+  if (!rules.empty() && !arguments.has("weights")) {
+    throw Error(ErrorKind::kInvalidArgument, "keys are renamed in another file alone",
+                "add --weights FILE");
+  }
+  return rules;
+}
+
+/// The model's tensors with other names, and of the metadata what PyTorch's library asks for.
+SafetensorsFile weights_of(const SafetensorsFile& file, const std::vector<PrefixRule>& rules,
+                           const std::string& path) {
+  std::vector<const SafetensorsEntry*> kept;
+  std::vector<NamedShape> names;
+  for (const SafetensorsEntry& entry : file.header.entries) {
+    if (is_of_optimizer(file.header, entry)) continue;
+    kept.push_back(&entry);
+    names.push_back({entry.name, entry.shape});
+  }
+  try {
+    names = renamed(names, rules);
+  } catch (const Error& error) {
+    throw error.with_prefix(path + ": ");
+  }
+  SafetensorsFile weights;
+  weights.header.metadata = {{"format", "pt"}};
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    weights.add(names[i].name, kept[i]->dtype, kept[i]->shape, file.bytes_of(*kept[i]));
+  }
+  return weights;
+}
+
+std::int64_t elements_of(const SafetensorsEntry& entry) {
+  std::int64_t elements = 1;
+  for (const std::int64_t size : entry.shape) elements *= size;
+  return elements;
+}
+
+std::string table_of(const SafetensorsHeader& header) {
+  constexpr std::size_t kNarrow = 4;
+  std::size_t name_width = kNarrow;
+  std::size_t shape_width = kNarrow + 1;
+  for (const SafetensorsEntry& entry : header.entries) {
+    name_width = std::max(name_width, entry.name.size());
+    shape_width = std::max(shape_width, shape_text(entry.shape).size());
+  }
+  std::string text =
+      fmt::format("{:<{}}  dtype  {:<{}}      bytes\n", "name", name_width, "shape", shape_width);
+  for (const SafetensorsEntry& entry : header.entries) {
+    text += fmt::format("{:<{}}  {:<5}  {:<{}}  {:>9}\n", clean_text(entry.name), name_width,
+                        entry.dtype, shape_text(entry.shape), shape_width, entry.bytes());
+  }
+  return text;
+}
+
+std::string sums_of(const SafetensorsHeader& header) {
+  std::size_t model = 0;
+  std::int64_t elements = 0;
+  std::size_t bytes = 0;
+  for (const SafetensorsEntry& entry : header.entries) {
+    bytes += entry.bytes();
+    if (is_of_optimizer(header, entry)) continue;
+    ++model;
+    elements += elements_of(entry);
+  }
+  return fmt::format("\n{} of the model with {} elements, {} of the optimizer; {}\n",
+                     counted(model, "tensor"), elements, header.entries.size() - model,
+                     format_bytes(bytes));
+}
+
+std::string training_of(const SafetensorsHeader& header, const std::string& path) {
+  if (!has_training_state(header.metadata)) {
+    std::string text;
+    for (const auto& [key, value] : header.metadata) {
+      text += fmt::format("{}: {}\n", clean_text(key), clean_text(value));
+    }
+    return text;
+  }
+  const TrainingState state = training_state_of(header.metadata, path);
+  const std::string options = clean_text(options_of_then(header.metadata));
+  return fmt::format(
+      "Taken after step {}; next is batch {} of epoch {}.\nTo go on: ringside run {}--resume {}\n",
+      state.step, state.batches, state.epoch, options.empty() ? "" : options + " ", path);
+}
+
+nlohmann::ordered_json training_json(const SafetensorsHeader& header, const std::string& path) {
+  if (!has_training_state(header.metadata)) return nullptr;
+  const TrainingState state = training_state_of(header.metadata, path);
+  return {{"step", state.step},
+          {"epoch", state.epoch},
+          {"batches", state.batches},
+          {"options", options_of_then(header.metadata)}};
+}
+
+std::string document_of(const SafetensorsHeader& header, const std::string& path,
+                        const std::vector<std::string>& files) {
+  nlohmann::ordered_json document = make_document("checkpoint");
+  document["file"] = path;
+  document["bytes"] = header.file_bytes;
+  document["training"] = training_json(header, path);
+  document["metadata"] = nlohmann::ordered_json::array();
+  for (const auto& [key, value] : header.metadata) {
+    document["metadata"].push_back({{"key", key}, {"value", value}});
+  }
+  document["tensors"] = nlohmann::ordered_json::array();
+  for (const SafetensorsEntry& entry : header.entries) {
+    document["tensors"].push_back({{"name", entry.name},
+                                   {"dtype", entry.dtype},
+                                   {"shape", entry.shape},
+                                   {"bytes", entry.bytes()},
+                                   {"optimizer", is_of_optimizer(header, entry)}});
+  }
+  document["files"] = files;
+  return to_text(document);
+}
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  if (arguments.operands.empty()) {
+    throw Error(ErrorKind::kInvalidArgument, "no file is given", "ringside checkpoint FILE");
+  }
+  const std::string& path = arguments.operands.front();
+  const std::vector<PrefixRule> rules = rules_of(arguments);
+  std::vector<std::string> files;
+  if (arguments.has("weights")) files.push_back(arguments.value("weights"));
+  SafetensorsHeader header;
+  if (files.empty()) {
+    header = read_safetensors_header(path);
+  } else {
+    const SafetensorsFile file = read_safetensors(path);
+    write_safetensors(weights_of(file, rules, path), files.front());
+    header = file.header;
+  }
+  if (terminal.json()) {
+    terminal.emit(document_of(header, path, files));
+    return 0;
+  }
+  terminal.say(table_of(header) + sums_of(header) + training_of(header, path));
+  if (!files.empty()) terminal.print("\nWrote the model's tensors to {}\n", files.front());
+  return 0;
+}
+
+}  // namespace
+
+Command checkpoint_command() {
+  return {
+      .name = "checkpoint",
+      .summary = "show what is in a checkpoint or another safetensors file",
+      .operands = "FILE",
+      .operand_choices = "FILE",
+      .description =
+          "Lists the tensors of a file in the safetensors format, and where the training stood "
+          "that "
+          "it was taken from. With --weights the model's tensors go to another file, without the "
+          "optimizer's: what load_state_dict takes in PyTorch. Keys are renamed at their "
+          "beginning alone.",
+      .examples =
+          "ringside run --steps 20 --save a.safetensors\n"
+          "ringside checkpoint a.safetensors\n"
+          "ringside checkpoint a.safetensors --weights w.safetensors --add-prefix module.",
+      .options = options,
+      .run = run,
+  };
+}
+
+}  // namespace ringside::cli

@@ -1,0 +1,221 @@
+#include "parallel/checkpointing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "ringside/error.h"
+#include "scenario/prefix_options.h"
+
+namespace ringside {
+namespace {
+
+constexpr std::string_view kWrapper = "module.";
+constexpr std::string_view kStepMark = "{step}";
+
+std::vector<NamedShape> shapes_of(const std::vector<SafetensorsEntry>& entries) {
+  std::vector<NamedShape> shapes;
+  for (const SafetensorsEntry& entry : entries) shapes.push_back({entry.name, entry.shape});
+  return shapes;
+}
+
+std::vector<NamedShape> shapes_of(const Module& module) {
+  std::vector<NamedShape> shapes;
+  for (const NamedTensor& entry : module.state_dict()) {
+    const std::span<const std::int64_t> sizes = entry.tensor.shape().sizes();
+    shapes.push_back({entry.name, {sizes.begin(), sizes.end()}});
+  }
+  return shapes;
+}
+
+std::vector<double> values_of(const SafetensorsFile& file, const SafetensorsEntry& entry,
+                              DType dtype) {
+  const std::span<const std::byte> bytes = file.bytes_of(entry);
+  std::vector<double> values(bytes.size() / size_of(dtype));
+  visit_dtype(dtype, [&]<typename T>() {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      T value{};
+      std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+      values[i] = static_cast<double>(value);
+    }
+  });
+  return values;
+}
+
+std::vector<std::byte> bytes_of(const Tensor& tensor) {
+  const std::vector<double> values = host_values(tensor);
+  std::vector<std::byte> bytes(values.size() * size_of(tensor.dtype()));
+  visit_dtype(tensor.dtype(), [&]<typename T>() {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const T value = static_cast<T>(values[i]);
+      std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
+    }
+  });
+  return bytes;
+}
+
+[[noreturn]] void throw_dtype(const std::string& path, const SafetensorsEntry& entry,
+                              const std::string& problem) {
+  throw Error(ErrorKind::kInvalidInput,
+              fmt::format("{}: '{}' is {}, {}", path, entry.name, entry.dtype, problem),
+              "convert it in PyTorch, and write the file again");
+}
+
+/// As a tensor on `device`, under `name`.
+NamedTensor tensor_of(const StartingPoint& start, const SafetensorsEntry& entry, Device& device,
+                      const std::string& name) {
+  const auto dtype = dtype_of_safetensors(entry.dtype);
+  if (!dtype) throw_dtype(start.path, entry, "which Ringside has no values of");
+  if (entry.shape.size() > Shape::kMaxRank) {
+    throw_dtype(start.path, entry,
+                fmt::format("of shape {}: at most {} dimensions are loaded",
+                            shape_text(entry.shape), Shape::kMaxRank));
+  }
+  return {name,
+          Tensor::from_host(device, Shape(entry.shape), *dtype,
+                            values_of(start.file, entry, *dtype), MemoryKind::kWorkspace, name)};
+}
+
+/// Floating values become others of any precision, as in PyTorch, but no counters.
+void check_dtype(const StartingPoint& start, const SafetensorsEntry& entry, const Tensor& own) {
+  const auto dtype = dtype_of_safetensors(entry.dtype);
+  if (dtype && is_floating(*dtype) == is_floating(own.dtype())) return;
+  throw_dtype(start.path, entry, fmt::format("but the model's is {}", to_string(own.dtype())));
+}
+
+const SafetensorsEntry& entry_named(const StartingPoint& start, const std::string& name) {
+  return *std::find_if(start.model.begin(), start.model.end(),
+                       [&](const SafetensorsEntry& entry) { return entry.name == name; });
+}
+
+std::vector<SafetensorsEntry> renamed_entries(std::vector<SafetensorsEntry> entries,
+                                              const std::vector<PrefixRule>& rules,
+                                              const std::string& path) {
+  try {
+    const std::vector<NamedShape> shapes = renamed(shapes_of(entries), rules);
+    for (std::size_t i = 0; i < entries.size(); ++i) entries[i].name = shapes[i].name;
+    return entries;
+  } catch (const Error& error) {
+    throw error.with_prefix(path + ": ");
+  }
+}
+
+/// "module." where the strategy's names have it and the bare module's do not.
+std::string wrapper_prefix(Strategy& strategy) {
+  const std::vector<NamedTensor> outer = strategy.state_dict();
+  const std::vector<NamedTensor> inner = strategy.module().state_dict();
+  if (outer.empty() || inner.empty()) return {};
+  return outer.front().name.substr(0, outer.front().name.size() - inner.front().name.size());
+}
+
+void add(SafetensorsFile& file, std::string name, const Tensor& tensor) {
+  file.add(std::move(name), safetensors_dtype(tensor.dtype()), tensor.shape().sizes(),
+           bytes_of(tensor));
+}
+
+}  // namespace
+
+std::optional<StartingPoint> read_starting_point(const Scenario& scenario) {
+  const bool resumes = !scenario.resume.empty();
+  const std::string& path = resumes ? scenario.resume : scenario.load;
+  if (path.empty()) return std::nullopt;
+  StartingPoint start;
+  start.path = path;
+  start.file = read_safetensors(path);
+  const SafetensorsHeader& header = start.file.header;
+  if (resumes) {
+    start.state = training_state_of(header.metadata, path);
+    check_same_training(header.metadata, scenario, path);
+  }
+  for (const SafetensorsEntry& entry : header.entries) {
+    if (!has_training_state(header.metadata) || !entry.name.starts_with(kOptimizerPrefix)) {
+      start.model.push_back(entry);
+    } else if (resumes) {
+      start.optimizer.push_back(entry);
+      start.optimizer.back().name.erase(0, kOptimizerPrefix.size());
+    }
+  }
+  start.model = renamed_entries(std::move(start.model), prefix_rules(scenario), path);
+  return start;
+}
+
+void check_fits(const StartingPoint& start, const Module& module) {
+  const KeyComparison comparison = compare_keys(shapes_of(module), shapes_of(start.model));
+  if (!comparison.same()) {
+    const std::string words = suggestion_words(comparison);
+    throw Error(
+        ErrorKind::kInvalidInput,
+        fmt::format("{}: does not fit the model: {}", start.path, difference_text(comparison)),
+        words.empty() ? "the file must come from the same model"
+                      : fmt::format("{}: add {}", words, suggestion_options(comparison)));
+  }
+  for (const NamedTensor& own : module.state_dict()) {
+    check_dtype(start, entry_named(start, own.name), own.tensor);
+  }
+}
+
+void load_model(const StartingPoint& start, Module& module) {
+  std::vector<NamedTensor> state;
+  for (const NamedTensor& own : module.state_dict()) {
+    state.push_back(tensor_of(start, entry_named(start, own.name), own.tensor.device(), own.name));
+  }
+  module.load_state_dict(state);
+}
+
+void load_optimizer(const StartingPoint& start, Strategy& strategy) {
+  const std::string prefix = wrapper_prefix(strategy);
+  Device& device = strategy.module().state_dict().front().tensor.device();
+  std::vector<NamedTensor> state;
+  for (const SafetensorsEntry& entry : start.optimizer) {
+    state.push_back(tensor_of(start, entry, device, prefix + entry.name));
+  }
+  try {
+    strategy.optimizer().load_state_dict(state);
+  } catch (const Error& error) {
+    throw error.with_prefix(fmt::format("{}: optimizer: ", start.path));
+  }
+}
+
+std::string checkpoint_path(const Scenario& scenario, std::int64_t step) {
+  std::string path = scenario.save;
+  if (const std::size_t at = path.find(kStepMark); at != std::string::npos) {
+    path.replace(at, kStepMark.size(), fmt::format("{}", step));
+  }
+  return path;
+}
+
+void save_checkpoint(const Scenario& scenario, const TrainingState& state, Strategy& strategy,
+                     const std::string& path) {
+  SafetensorsFile file;
+  file.header.metadata = to_metadata(scenario, state);
+  const std::string in_front = scenario.save_wrapped ? std::string(kWrapper) : std::string();
+  for (const NamedTensor& entry : strategy.module().state_dict(in_front)) {
+    add(file, entry.name, entry.tensor);
+  }
+  const std::size_t prefix = wrapper_prefix(strategy).size();
+  for (const NamedTensor& entry : strategy.optimizer().state_dict()) {
+    add(file, fmt::format("{}{}", kOptimizerPrefix, entry.name.substr(prefix)), entry.tensor);
+  }
+  write_safetensors(file, path);
+}
+
+bool checkpoint_is_due(const Scenario& scenario, std::int64_t step, std::int64_t total) {
+  if (scenario.save.empty() || step == 0) return false;
+  return step == total || (scenario.save_every > 0 && step % scenario.save_every == 0);
+}
+
+void check_checkpoints_fall_between_updates(const Scenario& scenario, std::int64_t total) {
+  for (const ScenarioEvent& event : scenario.events) {
+    if (event.kind != ScenarioEvent::Kind::kNoSync) continue;
+    if (!checkpoint_is_due(scenario, event.step + 1, total)) continue;
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("save: a checkpoint after step {} would lose gradients: that step runs "
+                            "inside no-sync, and they wait for the next update",
+                            event.step),
+                "choose another --save-every, or another number of --steps");
+  }
+}
+
+}  // namespace ringside

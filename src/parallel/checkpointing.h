@@ -1,0 +1,60 @@
+// Between a training and its checkpoint: a file's values into a model and an optimiser, and back.
+//
+// A file has the model's tensors under the names of its state_dict (with "module." in front where
+// the wrapper's is wanted), and the optimiser's behind "optimizer.". Threads: a StartingPoint is
+// read by all ranks, and changed by none.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/state_keys.h"
+#include "parallel/training_state.h"
+#include "ringside/checkpoint.h"
+#include "ringside/strategy.h"
+
+namespace ringside {
+
+/// What a training begins with instead of a new model.
+struct StartingPoint {
+  std::string path;
+  SafetensorsFile file;
+  std::vector<SafetensorsEntry> model;      ///< renamed as asked
+  std::vector<SafetensorsEntry> optimizer;  ///< without "optimizer."; of a resumed training
+  std::optional<TrainingState> state;       ///< of a resumed training
+};
+
+/// The file that the scenario resumes or loads; none if it does neither. Throws
+/// Error(kInvalidInput) for a bad file, one without a training's state where it is resumed, or of
+/// another training.
+std::optional<StartingPoint> read_starting_point(const Scenario& scenario);
+
+/// Compares keys, shapes and dtypes with `module`'s, of any device. Throws Error(kInvalidInput)
+/// that lists what is missing, unexpected or of another shape, and offers the prefix that would
+/// mend it.
+void check_fits(const StartingPoint& start, const Module& module);
+
+/// The values into the module, of which check_fits() has approved.
+void load_model(const StartingPoint& start, Module& module);
+
+/// The optimiser's state into the strategy's. Throws Error(kInvalidInput) for one that does not
+/// fit, and then changes nothing.
+void load_optimizer(const StartingPoint& start, Strategy& strategy);
+
+/// `scenario.save` with the step for "{step}".
+std::string checkpoint_path(const Scenario& scenario, std::int64_t step);
+
+/// Writes the file; blocks the host.
+void save_checkpoint(const Scenario& scenario, const TrainingState& state, Strategy& strategy,
+                     const std::string& path);
+
+/// Whether a checkpoint is due after `step` steps of `total`.
+bool checkpoint_is_due(const Scenario& scenario, std::int64_t step, std::int64_t total);
+
+/// Throws Error(kInvalidArgument) where a checkpoint would be due after a step inside no_sync,
+/// whose gradients no file holds.
+void check_checkpoints_fall_between_updates(const Scenario& scenario, std::int64_t total);
+
+}  // namespace ringside

@@ -1,0 +1,50 @@
+#include "scenario/prefix_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "ringside/error.h"
+
+namespace ringside {
+namespace {
+
+/// What ends in the middle of a name would change other names as well.
+std::string checked(std::string_view option, std::string_view prefix) {
+  if (prefix.empty() || prefix.back() == '.') return std::string(prefix);
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("{} '{}': a prefix ends with a dot", option, prefix),
+              fmt::format("write {}.", prefix));
+}
+
+PrefixRule rule_of(std::string_view pair) {
+  constexpr std::string_view kOption = "rename-prefix";
+  const std::size_t middle = pair.find('=');
+  if (middle == std::string_view::npos || pair.find('=', middle + 1) != std::string_view::npos) {
+    throw Error(ErrorKind::kInvalidArgument, fmt::format("{} '{}': must be FROM=TO", kOption, pair),
+                "write for example encoder.module.=encoder.");
+  }
+  return {checked(kOption, pair.substr(0, middle)), checked(kOption, pair.substr(middle + 1))};
+}
+
+}  // namespace
+
+std::vector<PrefixRule> prefix_rules(std::string_view strip, std::string_view add,
+                                     std::string_view rename) {
+  std::vector<PrefixRule> rules;
+  if (!strip.empty()) rules.push_back({checked("strip-prefix", strip), ""});
+  if (!add.empty()) rules.push_back({"", checked("add-prefix", add)});
+  while (!rename.empty()) {
+    const std::size_t end = std::min(rename.find(','), rename.size());
+    rules.push_back(rule_of(rename.substr(0, end)));
+    rename.remove_prefix(std::min(end + 1, rename.size()));
+  }
+  return rules;
+}
+
+std::vector<PrefixRule> prefix_rules(const Scenario& scenario) {
+  return prefix_rules(scenario.strip_prefix, scenario.add_prefix, scenario.rename_prefix);
+}
+
+}  // namespace ringside
