@@ -51,6 +51,19 @@ struct AdamOptions {
   bool maximize = false;   ///< up the gradient: its sign is turned first
 };
 
+/// torch.nn.functional.cross_entropy's.
+struct CrossEntropyOptions {
+  enum class Reduction : std::uint8_t {
+    kMean,  ///< over the rows that are not ignored
+    kSum,
+    kNone  ///< one loss per row, 0 for an ignored one
+  };
+  Reduction reduction = Reduction::kMean;
+  std::int64_t ignore_index = -100;  ///< rows of this target count for nothing
+  /// this part of each target is spread evenly over all classes; from 0 to 1
+  double label_smoothing = 0;
+};
+
 class Kernels {
  public:
   virtual ~Kernels() = default;
@@ -186,15 +199,17 @@ class Kernels {
                                             const DeviceArray& running_variance, double epsilon);
 
   // ---- losses (mean over rows or elements), optimiser
-  /// loss [1] = mean over rows of logsumexp(row) - row[target]; probabilities [rows,classes] =
-  /// softmax, kept for backward.
+  /// loss = logsumexp(row) - row[target] of each row, reduced: [1], or [rows] without a reduction;
+  /// probabilities [rows,classes] = softmax, kept for backward.
   virtual void cross_entropy(LaunchContext&, const DeviceArray& loss,
                              const DeviceArray& probabilities, const DeviceArray& logits,
-                             const DeviceArray& targets);
-  /// dlogits = (probabilities - onehot(target)) / rows * dloss[0].
+                             const DeviceArray& targets, const CrossEntropyOptions& options);
+  /// dlogits = (probabilities - onehot(target)) * dloss, over the rows of a mean; 0 in ignored
+  /// rows.
   virtual void cross_entropy_backward(LaunchContext&, const DeviceArray& dlogits,
                                       const DeviceArray& dloss, const DeviceArray& probabilities,
-                                      const DeviceArray& targets);
+                                      const DeviceArray& targets,
+                                      const CrossEntropyOptions& options);
   /// loss [1] = mean over elements of (x - y)^2.
   virtual void mse(LaunchContext&, const DeviceArray& loss, const DeviceArray& x,
                    const DeviceArray& y);

@@ -14,11 +14,18 @@
 
 namespace ringside {
 
+/// Which of PyTorch's CPU kernels draw; the last bits of what they compute differ.
+/// [ATEN_CPU_CAPABILITY]
+enum class CpuCapability : std::uint8_t {
+  kAvx2,    ///< fused multiply-adds, and vector functions for float32 normals: every recent CPU
+  kDefault  ///< products and sums rounded one by one, and the C library's functions
+};
+
 /// PyTorch's CPU generator (MT19937, seed folded to 32 bits): the same draws, bit for bit.
-/// [ATen/core/MT19937RNGEngine.h; uniform uses one fused multiply-add as the AVX2 kernels do]
+/// [ATen/core/MT19937RNGEngine.h]
 class Generator {
  public:
-  explicit Generator(std::uint64_t seed);
+  explicit Generator(std::uint64_t seed, CpuCapability capability = CpuCapability::kAvx2);
   std::uint32_t next_u32();
   /// (first draw << 32) | second draw.
   std::uint64_t next_u64();
@@ -31,12 +38,15 @@ class Generator {
   std::vector<std::int64_t> randperm(std::int64_t n);
   /// torch.randn(n) in `dtype`: both branches (below 16 elements; 16 and more) and the cache
   /// between calls.
-  std::vector<double> randn(std::size_t n, DType dtype);
+  std::vector<double> randn(std::size_t n, DType dtype) { return normal(n, 0, 1, dtype); }
+  /// torch.empty(n).normal_(mean, deviation) in `dtype`.
+  std::vector<double> normal(std::size_t n, double mean, double deviation, DType dtype);
 
  private:
   double next_normal();
 
   std::mt19937 engine_;
+  CpuCapability capability_;
   double cached_normal_ = 0;
   bool has_cached_normal_ = false;
 };

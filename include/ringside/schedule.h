@@ -88,8 +88,8 @@ Algorithm parse_algorithm(std::string_view name);
 /// Where the ring cuts a buffer of `elements` into one chunk per rank.
 enum class Border : std::uint8_t {
   kNccl,  ///< chunk = ceil(elements / n) rounded up to 16 bytes; the last chunks are short or empty
-  /// two segments of ceil(elements / 2n) per rank, more above 1 MiB a segment; the last are short
-  /// or empty [gloo/allreduce.cc]
+  /// two segments of ceil(bytes / 2n) per rank, of at most 1 MiB each: more of them in large
+  /// buffers; the last are short or empty [gloo/allreduce.cc]
   kGloo,
   kEven  ///< the first (elements mod n) chunks have one element more
 };

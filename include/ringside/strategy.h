@@ -113,13 +113,27 @@ struct DdpOptions {
 std::unique_ptr<Strategy> make_ddp(std::shared_ptr<Module> module, Rank& rank,
                                    const DdpOptions& options);
 
-/// torch.distributed._compute_bucket_assignment_by_size [reducer.cpp]: append first, close at >=
-/// limit, move to the next limit, stay on the last. Sparse flags and several dtypes come with their
-/// users.
-struct BucketAssignment {
-  std::vector<std::vector<std::size_t>> buckets;  ///< indices into `tensor_bytes`
-  std::vector<std::size_t> limits;                ///< that applied to each bucket
+/// What the assignment to buckets knows of a tensor.
+struct BucketedTensor {
+  std::size_t bytes = 0;
+  DType dtype = DType::kFloat32;
+  int device = 0;
+  bool sparse = false;  ///< has sparse gradients
 };
+struct BucketAssignment {
+  std::vector<std::vector<std::size_t>> buckets;  ///< of indices
+  std::vector<std::size_t> limits;  ///< that applied to each bucket; 0 of a sparse one
+};
+/// torch.distributed._compute_bucket_assignment_by_size [reducer.cpp]: for each dtype and device,
+/// append first, close at >= limit, move to the next limit, stay on the last; a sparse tensor has a
+/// bucket of its own. Without `indices` tensor i is number i, and buckets are in the order of their
+/// smallest number. With `indices` (one per tensor: what number it has) the tensors come in the
+/// order in which their gradients got ready, and buckets are in the order in which they closed.
+/// Throws Error(kInvalidArgument) for no limits or another number of indices.
+BucketAssignment assign_buckets(const std::vector<BucketedTensor>& tensors,
+                                const std::vector<std::size_t>& limits,
+                                const std::vector<std::size_t>& indices = {});
+/// Of tensors of one dtype on one device, none sparse.
 BucketAssignment assign_buckets(const std::vector<std::size_t>& tensor_bytes,
                                 const std::vector<std::size_t>& limits);
 

@@ -183,9 +183,12 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                   const Tensor& running_mean, const Tensor& running_variance, bool training,
                   double momentum, double epsilon);
-/// Mean over rows; logits [B,C], targets int64 [B]. Scalar of shape {1}; NaN for no rows, as in
-/// PyTorch. A target outside [0,C) is an asynchronous error that names row, value and classes.
-Tensor cross_entropy(const Tensor& logits, const Tensor& targets);
+/// logits [B,C], targets int64 [B]. The mean over rows that are not ignored, or the sum, is of
+/// shape {1}; the mean of no rows is NaN, as in PyTorch. Without a reduction {B}. A target outside
+/// [0,C) is an asynchronous error that names row, value and classes. Throws for a smoothing outside
+/// [0, 1]. [torch.nn.functional.cross_entropy]
+Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
+                     const CrossEntropyOptions& options = {});
 Tensor mse_loss(const Tensor& x, const Tensor& y);
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor scale(const Tensor& a, double factor);

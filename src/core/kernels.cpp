@@ -153,11 +153,12 @@ void Kernels::batch_norm_evaluate_backward(LaunchContext&, const DeviceArray&, c
 }
 
 void Kernels::cross_entropy(LaunchContext&, const DeviceArray&, const DeviceArray&,
-                            const DeviceArray&, const DeviceArray&) {
+                            const DeviceArray&, const DeviceArray&, const CrossEntropyOptions&) {
   missing(*this, "cross_entropy");
 }
 void Kernels::cross_entropy_backward(LaunchContext&, const DeviceArray&, const DeviceArray&,
-                                     const DeviceArray&, const DeviceArray&) {
+                                     const DeviceArray&, const DeviceArray&,
+                                     const CrossEntropyOptions&) {
   missing(*this, "cross_entropy_backward");
 }
 void Kernels::mse(LaunchContext&, const DeviceArray&, const DeviceArray&, const DeviceArray&) {

@@ -1,32 +1,90 @@
 // DDP's bucket assignment, as torch.distributed computes it.
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/counted.h"
+#include "ringside/error.h"
 #include "ringside/strategy.h"
 
 namespace ringside {
+namespace {
+
+/// The bucket that tensors of one dtype and device are gathered in.
+struct OpenBucket {
+  std::vector<std::size_t> indices;
+  std::size_t bytes = 0;
+  std::size_t limit = 0;  ///< index of the limit that applies
+};
+
+void check(std::size_t tensors, std::size_t limits, std::size_t indices) {
+  if (limits == 0) throw Error(ErrorKind::kInvalidArgument, "buckets: there is no limit");
+  if (indices == 0 || indices == tensors) return;
+  throw Error(
+      ErrorKind::kInvalidArgument,
+      fmt::format("buckets: {} for {}", counted(indices, "index"), counted(tensors, "tensor")));
+}
+
+/// Buckets in the order of their smallest index.
+void sort_by_first_index(BucketAssignment& assignment) {
+  std::vector<std::pair<std::vector<std::size_t>, std::size_t>> pairs;
+  for (std::size_t i = 0; i < assignment.buckets.size(); ++i) {
+    pairs.emplace_back(std::move(assignment.buckets[i]), assignment.limits[i]);
+  }
+  // Indices ascend within a bucket, and no two buckets share one.
+  std::sort(pairs.begin(), pairs.end(), [](const auto& left, const auto& right) {
+    return left.first.front() < right.first.front();
+  });
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    assignment.buckets[i] = std::move(pairs[i].first);
+    assignment.limits[i] = pairs[i].second;
+  }
+}
+
+}  // namespace
+
+BucketAssignment assign_buckets(const std::vector<BucketedTensor>& tensors,
+                                const std::vector<std::size_t>& limits,
+                                const std::vector<std::size_t>& indices) {
+  check(tensors.size(), limits.size(), indices.size());
+  BucketAssignment assignment;
+  std::map<std::pair<DType, int>, OpenBucket> open;
+  const auto close = [&](OpenBucket& bucket) {
+    assignment.buckets.push_back(std::exchange(bucket.indices, {}));
+    assignment.limits.push_back(limits[bucket.limit]);
+    bucket.bytes = 0;
+  };
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const BucketedTensor& tensor = tensors[i];
+    const std::size_t index = indices.empty() ? i : indices[i];
+    if (tensor.sparse) {
+      assignment.buckets.push_back({index});
+      assignment.limits.push_back(0);
+      continue;
+    }
+    OpenBucket& bucket = open[{tensor.dtype, tensor.device}];
+    bucket.indices.push_back(index);
+    bucket.bytes += tensor.bytes;
+    if (bucket.bytes >= limits[bucket.limit]) {
+      close(bucket);
+      bucket.limit = std::min(bucket.limit + 1, limits.size() - 1);
+    }
+  }
+  for (auto& [key, bucket] : open) {
+    if (!bucket.indices.empty()) close(bucket);
+  }
+  if (indices.empty()) sort_by_first_index(assignment);
+  return assignment;
+}
 
 BucketAssignment assign_buckets(const std::vector<std::size_t>& tensor_bytes,
                                 const std::vector<std::size_t>& limits) {
-  BucketAssignment assignment;
-  std::vector<std::size_t> open;
-  std::size_t open_bytes = 0;
-  std::size_t limit = 0;  // index into limits
-  const auto close = [&] {
-    assignment.buckets.push_back(std::move(open));
-    assignment.limits.push_back(limits[limit]);
-    open.clear();
-    open_bytes = 0;
-  };
-  for (std::size_t i = 0; i < tensor_bytes.size(); ++i) {
-    open.push_back(i);
-    open_bytes += tensor_bytes[i];
-    if (open_bytes >= limits[limit]) {
-      close();
-      limit = std::min(limit + 1, limits.size() - 1);
-    }
-  }
-  if (!open.empty()) close();
-  return assignment;
+  std::vector<BucketedTensor> tensors;
+  tensors.reserve(tensor_bytes.size());
+  for (const std::size_t bytes : tensor_bytes) tensors.push_back({.bytes = bytes});
+  return assign_buckets(tensors, limits);
 }
 
 }  // namespace ringside

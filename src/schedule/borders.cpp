@@ -18,12 +18,17 @@ std::size_t nccl_chunk(std::size_t elements, std::size_t ranks, DType dtype) {
   return round_up(divide_up(elements, ranks), 16 / size_of(dtype));
 }
 
-// gloo cuts into segments of at most 1 MiB, at least two per rank, equally many for each rank.
+// gloo cuts into segments of bytes: two per rank, more where one would be above 1 MiB, equally many
+// for each rank [gloo/allreduce.cc, ring()].
 std::size_t gloo_chunk(std::size_t elements, std::size_t ranks, DType dtype) {
-  const std::size_t max_segment = (std::size_t{1} << 20) / size_of(dtype);
-  const std::size_t segments =
-      round_up(std::max(divide_up(elements, max_segment), 2 * ranks), ranks);
-  return segments / ranks * divide_up(elements, segments);
+  const std::size_t size = size_of(dtype);
+  const std::size_t bytes = elements * size;
+  if (bytes == 0) return 0;
+  constexpr std::size_t kLargestSegment = std::size_t{1} << 20;
+  const std::size_t segment =
+      round_up(std::min(divide_up(bytes, 2 * ranks), kLargestSegment), size);
+  const std::size_t segments = round_up(std::max(divide_up(bytes, segment), 2 * ranks), ranks);
+  return segments / ranks * segment / size;
 }
 
 }  // namespace

@@ -105,10 +105,11 @@ class CpuKernels final : public Kernels {
                                     const DeviceArray& running_variance, double epsilon) override;
 
   void cross_entropy(LaunchContext&, const DeviceArray& loss, const DeviceArray& probabilities,
-                     const DeviceArray& logits, const DeviceArray& targets) override;
+                     const DeviceArray& logits, const DeviceArray& targets,
+                     const CrossEntropyOptions& options) override;
   void cross_entropy_backward(LaunchContext&, const DeviceArray& dlogits, const DeviceArray& dloss,
-                              const DeviceArray& probabilities,
-                              const DeviceArray& targets) override;
+                              const DeviceArray& probabilities, const DeviceArray& targets,
+                              const CrossEntropyOptions& options) override;
   void mse(LaunchContext&, const DeviceArray& loss, const DeviceArray& x,
            const DeviceArray& y) override;
   void mse_backward(LaunchContext&, const DeviceArray& dx, const DeviceArray& dloss,

@@ -10,6 +10,8 @@
 namespace ringside {
 namespace {
 
+using Reduction = CrossEntropyOptions::Reduction;
+
 /// An asynchronous error: the values are known only when the launch runs.
 void check_target(const char* kernel, std::int64_t target, std::int64_t row, std::int64_t classes) {
   if (target >= 0 && target < classes) return;
@@ -33,39 +35,68 @@ T softmax(T* __restrict probabilities, const T* __restrict logits, std::int64_t 
   return largest + std::log(sum);
 }
 
+/// The loss of one row whose target is partly spread over all classes.
+template <typename T>
+double smoothed(const T* row, T log_sum, std::int64_t target, std::int64_t classes,
+                double smoothing) {
+  const auto of_target = static_cast<double>(log_sum - row[target]);
+  if (smoothing == 0) return of_target;
+  double of_all = 0;
+  for (std::int64_t j = 0; j < classes; ++j) of_all += static_cast<double>(log_sum - row[j]);
+  return (1 - smoothing) * of_target + smoothing / static_cast<double>(classes) * of_all;
+}
+
 }  // namespace
 
 void CpuKernels::cross_entropy(LaunchContext&, const DeviceArray& loss,
                                const DeviceArray& probabilities, const DeviceArray& logits,
-                               const DeviceArray& targets) {
+                               const DeviceArray& targets, const CrossEntropyOptions& options) {
   visit_floating(logits.dtype, [&]<typename T>() {
     const std::int64_t rows = logits.shape[0];
     const std::int64_t classes = logits.shape[1];
     const auto* target = targets.data<std::int64_t>();
     double sum = 0;
+    std::int64_t counted = 0;
     for (std::int64_t i = 0; i < rows; ++i) {
-      check_target("cross_entropy", target[i], i, classes);
       const T* row = logits.data<T>() + i * classes;
       const T log_sum = softmax(probabilities.data<T>() + i * classes, row, classes);
-      sum += static_cast<double>(log_sum - row[target[i]]);
+      double of_row = 0;
+      if (target[i] != options.ignore_index) {
+        check_target("cross_entropy", target[i], i, classes);
+        of_row = smoothed(row, log_sum, target[i], classes, options.label_smoothing);
+        ++counted;
+      }
+      if (options.reduction == Reduction::kNone) loss.data<T>()[i] = static_cast<T>(of_row);
+      sum += of_row;
     }
-    *loss.data<T>() = static_cast<T>(sum / static_cast<double>(rows));
+    if (options.reduction == Reduction::kNone) return;
+    if (options.reduction == Reduction::kMean) sum /= static_cast<double>(counted);
+    *loss.data<T>() = static_cast<T>(sum);
   });
 }
 
 void CpuKernels::cross_entropy_backward(LaunchContext&, const DeviceArray& dlogits,
                                         const DeviceArray& dloss, const DeviceArray& probabilities,
-                                        const DeviceArray& targets) {
+                                        const DeviceArray& targets,
+                                        const CrossEntropyOptions& options) {
   visit_floating(dlogits.dtype, [&]<typename T>() {
     const std::int64_t rows = dlogits.shape[0];
     const std::int64_t classes = dlogits.shape[1];
     const auto* target = targets.data<std::int64_t>();
-    const T factor = *dloss.data<T>() / static_cast<T>(rows);
+    const auto counted = rows - std::count(target, target + rows, options.ignore_index);
+    const T divisor = static_cast<T>(options.reduction == Reduction::kMean ? counted : 1);
+    const T spread = static_cast<T>(options.label_smoothing / static_cast<double>(classes));
+    const T hit = static_cast<T>(1 - options.label_smoothing);
     for (std::int64_t i = 0; i < rows; ++i) {
       T* __restrict out = dlogits.data<T>() + i * classes;
+      if (target[i] == options.ignore_index) {
+        std::fill_n(out, classes, T(0));
+        continue;
+      }
+      const T factor = dloss.data<T>()[options.reduction == Reduction::kNone ? i : 0] / divisor;
       const T* __restrict probability = probabilities.data<T>() + i * classes;
-      for (std::int64_t j = 0; j < classes; ++j) out[j] = probability[j] * factor;
-      out[target[i]] = (probability[target[i]] - T(1)) * factor;
+      for (std::int64_t j = 0; j < classes; ++j) out[j] = (probability[j] - spread) * factor;
+      out[target[i]] = (probability[target[i]] - spread - hit) * factor;
     }
   });
 }

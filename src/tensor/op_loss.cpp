@@ -1,4 +1,6 @@
 // cross_entropy, mse_loss, count_correct.
+#include <fmt/format.h>
+
 #include "tensor/operator.h"
 
 namespace ringside {
@@ -10,10 +12,12 @@ Tensor scalar_output(const Tensor& like, DType dtype) {
 
 class CrossEntropyBackward final : public Node {
  public:
-  CrossEntropyBackward(const Tensor& probabilities, const Tensor& targets)
+  CrossEntropyBackward(const Tensor& probabilities, const Tensor& targets,
+                       const CrossEntropyOptions& options)
       : Node("cross-entropy-backward"),
         probabilities_(saved(probabilities)),
-        targets_(saved(targets)) {}
+        targets_(saved(targets)),
+        options_(options) {}
 
   Gradients backward(Gradients gradients) override {
     const Tensor& dloss = gradients.front();
@@ -23,8 +27,8 @@ class CrossEntropyBackward final : public Node {
            {{dloss, "grad-loss"}, {probabilities_, "probabilities"}, {targets_, "targets"}},
            {{dlogits, "grad-logits"}},
            [out = dlogits.array(), gradient = dloss.array(), p = probabilities_.array(),
-            t = targets_.array()](LaunchContext& context) {
-             context.kernels.cross_entropy_backward(context, out, gradient, p, t);
+            t = targets_.array(), options = options_](LaunchContext& context) {
+             context.kernels.cross_entropy_backward(context, out, gradient, p, t, options);
            });
     return {dlogits};
   }
@@ -33,6 +37,7 @@ class CrossEntropyBackward final : public Node {
 
  private:
   Tensor probabilities_, targets_;
+  CrossEntropyOptions options_;
 };
 
 class MseBackward final : public Node {
@@ -66,17 +71,26 @@ class MseBackward final : public Node {
 
 }  // namespace
 
-Tensor cross_entropy(const Tensor& logits, const Tensor& targets) {
+Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
+                     const CrossEntropyOptions& options) {
   check_targets("cross_entropy", targets, logits);
-  Tensor loss = scalar_output(logits, logits.dtype());
+  if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1)) {
+    fail("cross_entropy",
+         fmt::format("label smoothing {}: must be from 0 to 1", options.label_smoothing));
+  }
+  const bool reduced = options.reduction != CrossEntropyOptions::Reduction::kNone;
+  Tensor loss = Tensor::empty(logits.device(), {reduced ? 1 : logits.shape()[0]}, logits.dtype(),
+                              MemoryKind::kOutputs);
   const Tensor probabilities = empty_activation(logits, logits.shape());
   submit(logits.device(), "cross-entropy", {}, 5.0 * static_cast<double>(logits.numel()),
          {{logits, "logits"}, {targets, "targets"}},
          {{loss, "loss"}, {probabilities, "probabilities"}},
-         [out = loss.array(), p = probabilities.array(), in = logits.array(), t = targets.array()](
-             LaunchContext& context) { context.kernels.cross_entropy(context, out, p, in, t); });
+         [out = loss.array(), p = probabilities.array(), in = logits.array(), t = targets.array(),
+          options](LaunchContext& context) {
+           context.kernels.cross_entropy(context, out, p, in, t, options);
+         });
   if (records_graph(logits.device(), {&logits})) {
-    attach(loss, make_node<CrossEntropyBackward>(logits.device(), probabilities, targets),
+    attach(loss, make_node<CrossEntropyBackward>(logits.device(), probabilities, targets, options),
            {&logits});
   }
   return loss;

@@ -1,64 +1,23 @@
-// Chunks and buckets against PyTorch's own functions.
+// Buckets and coalesced pieces beyond what assignment_oracle_test.cpp compares with PyTorch's.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-#include <string>
 #include <vector>
 
-#include "parallel/chunks.h"
 #include "parallel/coalesce.h"
+#include "ringside/error.h"
 #include "ringside/strategy.h"
+#include "support/error_text.h"
 #include "support/inline_device.h"
-#include "support/oracle_file.h"
 
 namespace ringside::test {
 namespace {
 
-TEST(Chunks, AreTorchChunks) {
-  int compared = 0;
-  for (const OracleLine& line : oracle_lines("chunk.txt")) {
-    const std::vector<std::int64_t> numbers = oracle_integers(line, 0);
-    const std::vector<std::int64_t> sizes(numbers.begin() + 2, numbers.end());
-    EXPECT_EQ(chunk_sizes(numbers[0], static_cast<int>(numbers[1])), sizes)
-        << numbers[0] << " on " << numbers[1];
-    ++compared;
-  }
-  EXPECT_GT(compared, 100);
-}
-
-/// "1 2 | 3" -> {{1, 2}, {3}}.
-std::vector<std::vector<std::size_t>> groups_of(const OracleLine& words) {
-  std::vector<std::vector<std::size_t>> groups(1);
-  for (const std::string& word : words) {
-    if (word == "|") {
-      groups.emplace_back();
-    } else {
-      groups.back().push_back(std::stoul(word));
-    }
-  }
-  return groups;
-}
-
-TEST(Buckets, AreC10dsAssignment) {
-  int compared = 0;
-  for (const OracleLine& line : oracle_lines("buckets.txt")) {
-    std::vector<OracleLine> fields(1);
-    for (const std::string& word : line) {
-      if (word == "/") {
-        fields.emplace_back();
-      } else {
-        fields.back().push_back(word);
-      }
-    }
-    ASSERT_EQ(fields.size(), 4U);
-    const BucketAssignment assignment =
-        assign_buckets(groups_of(fields[1]).front(), groups_of(fields[0]).front());
-    EXPECT_EQ(assignment.buckets, groups_of(fields[2]));
-    EXPECT_EQ(assignment.limits, groups_of(fields[3]).front());
-    ++compared;
-  }
-  EXPECT_EQ(compared, 42);
+TEST(Buckets, NeedALimitAndAnIndexPerTensor) {
+  const std::vector<BucketedTensor> tensors(2);
+  EXPECT_EQ(error_text(ErrorKind::kInvalidArgument, [&] { assign_buckets(tensors, {}); }),
+            "buckets: there is no limit");
+  EXPECT_EQ(error_text(ErrorKind::kInvalidArgument, [&] { assign_buckets(tensors, {1}, {0}); }),
+            "buckets: 1 index for 2 tensors");
 }
 
 TEST(Buckets, TenLayersOfFourMebibytesWithTheDefaultLimits) {

@@ -25,16 +25,15 @@ TEST(RingChunk, NcclRoundsUpTo16Bytes) {
 }
 
 TEST(RingChunk, GlooTakesTwoSegmentsPerRank) {
-  // ceil(1000 / 6) = 167 elements a segment.
+  // ceil(4000 / 6) = 667 bytes, rounded up to 668, which are 167 elements a segment.
   EXPECT_EQ(lengths(1000, 3, Border::kGloo, DType::kFloat32), (Lengths{334, 334, 332}));
   EXPECT_EQ(lengths(7, 4, Border::kGloo, DType::kFloat32), (Lengths{2, 2, 2, 1}));
   EXPECT_EQ(lengths(3, 4, Border::kGloo, DType::kFloat32), (Lengths{2, 1, 0, 0}));
 }
 
 TEST(RingChunk, GlooTakesMoreSegmentsAboveOneMebibyteEach) {
-  // 5 MiB of float32 on 2 ranks: 6 segments (5 rounded up to a multiple of 2) of
-  // ceil(1310720 / 6) = 218454 elements, three for each rank.
-  EXPECT_EQ(lengths(5 << 18, 2, Border::kGloo, DType::kFloat32), (Lengths{655362, 655358}));
+  // 5 MiB of float32 on 2 ranks: segments of 1 MiB, five rounded up to six, three for each rank.
+  EXPECT_EQ(lengths(5 << 18, 2, Border::kGloo, DType::kFloat32), (Lengths{786432, 524288}));
 }
 
 TEST(RingChunk, EvenGivesTheFirstChunksOneMore) {

@@ -33,6 +33,12 @@ const Json& Record::operator[](std::string_view field) {
   return *found;
 }
 
+std::vector<std::string> Record::fields() const {
+  std::vector<std::string> names;
+  for (const auto& [field, value] : object_.items()) names.push_back(field);
+  return names;
+}
+
 std::uint64_t Record::seed(std::string_view field) {
   const Json& value = (*this)[field];
   if (value.is_number_unsigned()) return value.get<std::uint64_t>();

@@ -37,6 +37,8 @@ class Record {
   const std::string& place() const { return place_; }
   /// Does not count as reading.
   bool has(std::string_view field) const { return object_.contains(field); }
+  /// All of them, in alphabetical order.
+  std::vector<std::string> fields() const;
   const Json& operator[](std::string_view field);
   template <typename T>
   T get(std::string_view field) {

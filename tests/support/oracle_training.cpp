@@ -60,8 +60,8 @@ std::shared_ptr<Module> make_layer(const Json& layer, const ModuleContext& conte
 
 }  // namespace
 
-OracleModel make_oracle_model(Record& spec, Device& device, DType dtype) {
-  OracleModel model{nullptr, Generator(spec.seed("init_seed"))};
+OracleModel make_oracle_model(Record& spec, Device& device, DType dtype, CpuCapability capability) {
+  OracleModel model{nullptr, Generator(spec.seed("init_seed"), capability)};
   const ModuleContext context{device, dtype, model.generator};
   if (spec.has("branchy")) {
     const auto sizes = spec.get<std::vector<std::int64_t>>("branchy");

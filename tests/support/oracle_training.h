@@ -24,7 +24,8 @@ struct OracleModel {
 /// conv2d [in, out, kernel], flatten), or `branchy` [in, hidden, out]: a -> tanh -> (b -> tanh when
 /// used) -> head, whose b is switched by use_second_head. Layers are drawn in float32 in this
 /// order, then cast. Throws std::runtime_error for another layer.
-OracleModel make_oracle_model(Record& spec, Device& device, DType dtype);
+OracleModel make_oracle_model(Record& spec, Device& device, DType dtype,
+                              CpuCapability capability = CpuCapability::kAvx2);
 
 /// x = rand(rows, features) * 2 - 1 in float32, y = randint(0, classes, rows), of one generator.
 class OracleData {
