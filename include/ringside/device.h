@@ -153,6 +153,9 @@ enum class Phase : std::uint8_t {
   kSyncBuffers,
   kAllReduce,
   kFinalize,  // DDP
+  kPull,
+  kPush,
+  kAggregate,  // parameter server
   kUpdate,
   kEvaluate
 };

@@ -55,8 +55,9 @@ struct Scenario {
   int devices = 4;
   std::string model = "mlp:64,32,10";
   std::string data = "digits";
-  std::int64_t batch_size = 64;  ///< global for single and dp, per rank for ddp, as in PyTorch
-  std::optional<int> epochs;     ///< one of epochs and steps; both empty = 1 epoch
+  /// global for single and dp, per rank for ddp, as in PyTorch; of each worker's device for ps
+  std::int64_t batch_size = 64;
+  std::optional<int> epochs;  ///< one of epochs and steps; both empty = 1 epoch
   std::optional<int> steps;
   std::string optimizer = "sgd";  ///< sgd, adam, adamw
   double lr = 0.1;
@@ -75,6 +76,14 @@ struct Scenario {
   double bucket_cap_mb = 25;              ///< ddp, MiB
   double first_bucket_mb = 1;             ///< ddp, MiB
   bool broadcast_buffers = true;          ///< ddp
+  int workers = 3;                        ///< ps
+  int servers = 1;                        ///< ps
+  int worker_devices = 1;                 ///< ps: of each worker
+  int server_devices = 1;                 ///< ps: of each server
+  std::string variant = "b";              ///< ps: a, the workers update; b, the servers
+  std::string server_op = "mean";         ///< ps: sum, mean
+  bool asynchronous = false;              ///< ps
+  int staleness = 1;                      ///< ps, asynchronous: steps ahead of the slowest
   Algorithm algorithm = Algorithm::kAutomatic;
   Direction direction = Direction::kUp;
   Border border = Border::kNccl;
@@ -101,6 +110,11 @@ struct Scenario {
   /// Throws Error(kInvalidArgument) naming the option, its value, the allowed values, and what to
   /// do.
   void validate() const;
+  /// Whether every rank has a training loop of its own (ddp, ps), not one thread all of them.
+  bool has_ranks() const;
+  /// Training loops that share the rows of an epoch: ddp's ranks, the workers' devices of ps, else
+  /// 1. Ranks from this number on are servers.
+  int replicas() const;
 };
 
 /// Training steps of one run at most: the loss of every step is kept.

@@ -1,8 +1,8 @@
 // Strategy: how a training step is spread over the ranks of a world. single, DataParallel,
-// DistributedDataParallel.
+// DistributedDataParallel, parameter server.
 //
 // A strategy never asks which backend it is on. single and dp have one object, used by the one
-// driving thread (World::drive); ddp has one object per rank, used by that rank's thread
+// driving thread (World::drive); ddp and ps have one object per rank, used by that rank's thread
 // (World::run).
 #pragma once
 
@@ -27,7 +27,7 @@ using LossFunction = std::function<Tensor(const Tensor& output, const Tensor& ta
 /// What one training step returns. The loss is a device tensor: read it with host_value when
 /// needed.
 struct StepResult {
-  Tensor loss;
+  Tensor loss;  ///< undefined of a rank that takes no batches
   std::int64_t rows = 0;
 };
 
@@ -46,7 +46,7 @@ using BucketNames = std::vector<std::vector<std::string>>;
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  /// "single", "dp", "ddp".
+  /// "single", "dp", "ddp", "ps".
   virtual std::string_view name() const = 0;
   /// One training step: forward, loss, backward, communication, update. `step` is stamped on the
   /// recorded ops.
@@ -68,6 +68,18 @@ class Strategy {
   /// Of a resumed training, before its first step: these and no others from now on. Throws
   /// Error(kInvalidInput) unless each parameter that requires grad is in one of them.
   virtual void restore_buckets(const BucketNames& /*buckets*/) {}
+
+  /// False for a rank that trains nothing itself (a parameter server): its train_step gets an empty
+  /// batch.
+  virtual bool takes_batches() const { return true; }
+  /// Before the first of the `steps` steps of an epoch; every rank calls it with the same numbers.
+  virtual void begin_epoch(int epoch, int steps) {
+    static_cast<void>(epoch);
+    static_cast<void>(steps);
+  }
+  /// After the last step of an epoch, on every rank: brings the module to what has been learnt so
+  /// far, for evaluation and for state_dict.
+  virtual void end_epoch() {}
 };
 
 /// Makes an optimiser for the parameters it is given.
@@ -112,6 +124,38 @@ struct DdpOptions {
 /// parameters (both sides shown).
 std::unique_ptr<Strategy> make_ddp(std::shared_ptr<Module> module, Rank& rank,
                                    const DdpOptions& options);
+
+/// Workers with their own rows and full replicas, and servers that add up their gradients.
+///
+/// Ranks: the workers' devices first, worker by worker, then the servers'. The first device of each
+/// is its lead, which talks to the others. A server keeps a range of the flat parameters, of equal
+/// bytes for all servers. A step with `server_updates` (variant b): pull weights, forward, loss,
+/// backward, push gradients, aggregate, update on the server; else (variant a): forward, loss,
+/// backward, push, aggregate, pull gradients, update on every worker. Buffers stay where they are.
+struct ParameterServerOptions {
+  int workers = 3;
+  int servers = 1;
+  int worker_devices = 1;      ///< of each worker; their gradients are added on the first one
+  int server_devices = 1;      ///< of each server; device k adds up the workers k, k + devices, ...
+  bool server_updates = true;  ///< only the servers have an optimiser, then
+  bool mean = true;            ///< servers divide by the number of worker devices; else they sum
+  /// Every push is applied at once, by itself, in an order that is a function of `seed` and epoch.
+  /// Needs server_updates and server_devices = 1.
+  bool asynchronous = false;
+  int staleness = 1;  ///< asynchronous: steps a worker may be ahead of the slowest at most
+  std::uint64_t seed = 0;
+  LossFunction loss;
+  OptimizerFactory optimizer;
+
+  int replicas() const { return workers * worker_devices; }
+  int ranks() const { return replicas() + servers * server_devices; }
+};
+/// The strategy of one rank. A server's module is for the names and shapes of the parameters only
+/// (its device may be of a meta world). Initially all workers get worker 0's parameters. Throws
+/// Error(kInvalidArgument) for a world of another size than options.ranks(), for more servers than
+/// the model has parameters, and for options that exclude each other.
+std::unique_ptr<Strategy> make_parameter_server(std::shared_ptr<Module> module, Rank& rank,
+                                                const ParameterServerOptions& options);
 
 /// What the assignment to buckets knows of a tensor.
 struct BucketedTensor {

@@ -78,14 +78,14 @@ struct TraceMemory {
 
 /// Facts of the run that views need.
 struct TraceRun {
-  std::string strategy;  ///< "single", "dp", "ddp", "collective"
+  std::string strategy;  ///< "single", "dp", "ddp", "ps", "collective"
   std::string backend;
   std::string model;
   std::string data;
   int devices = 1;
   std::vector<int> device_ids;  ///< DataParallel: in order; the first is home
   int output_device = 0;
-  std::int64_t batch_size = 0;  ///< global for single and dp, per rank for ddp
+  std::int64_t batch_size = 0;  ///< global for single and dp, per rank for ddp and ps
   DType dtype = DType::kFloat32;
   std::size_t parameters = 0;  ///< elements
   std::size_t parameter_bytes = 0;
@@ -95,6 +95,18 @@ struct TraceRun {
     bool operator==(const Bucket&) const = default;
   };
   std::vector<Bucket> buckets;  ///< DDP's, as used in the last recorded step
+  /// Who is who: the workers' ranks first, worker by worker, then the servers' (strategy.h).
+  struct ParameterServer {
+    int workers = 1;
+    int servers = 1;
+    int worker_devices = 1;  ///< of each worker
+    int server_devices = 1;  ///< of each server
+    bool server_updates = true;
+    bool mean = true;
+    bool asynchronous = false;
+    bool operator==(const ParameterServer&) const = default;
+  };
+  std::optional<ParameterServer> parameter_server;  ///< of ps
   /// the error that the run ended with; its ops are those that were carried out. Empty: it ended
   /// well
   std::string failure;

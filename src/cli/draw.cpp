@@ -24,7 +24,7 @@ std::vector<Option> options() {
        "Pictures"},
       {"phase", "NAME", "only this phase", "Pictures",
        "load scatter-input replicate forward gather-output loss scatter-grad backward reduce-grad "
-       "sync-buffers all-reduce finalize update"},
+       "sync-buffers all-reduce finalize pull push aggregate update"},
       {"format", "LIST", "dot, svg, png, or several: dot,svg (svg)", "Pictures", "dot svg png"},
       {"theme", "NAME", "light or dark", "Pictures", "light dark"},
   };

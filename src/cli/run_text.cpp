@@ -27,6 +27,22 @@ std::string checksum_text(const RunReport& report) {
   return text;
 }
 
+std::string_view batch_text(const Scenario& scenario) {
+  if (scenario.strategy == "ps") return " per worker's device";
+  return scenario.strategy == "ddp" ? " per rank" : "";
+}
+
+/// ", 3 workers, 1 server that updates with the mean"
+std::string servers_text(const Scenario& s) {
+  const std::string_view verb = s.variant == "b" ? "update" : "answer";
+  const bool one = s.servers == 1;
+  std::string text = fmt::format(
+      ", {}, {} that {}{} with the {}", counted(static_cast<std::size_t>(s.workers), "worker"),
+      counted(static_cast<std::size_t>(s.servers), "server"), verb, one ? "s" : "", s.server_op);
+  if (s.asynchronous) text += fmt::format(", asynchronous, staleness {}", s.staleness);
+  return text;
+}
+
 }  // namespace
 
 std::string run_heading(const Scenario& scenario) {
@@ -34,11 +50,12 @@ std::string run_heading(const Scenario& scenario) {
   std::string text = fmt::format(
       "{} on {}, {}, {}, batch {}{}, {} lr {}", scenario.strategy,
       counted(static_cast<std::size_t>(devices), fmt::format("{} device", scenario.backend)),
-      scenario.model, scenario.data, scenario.batch_size,
-      scenario.strategy == "ddp" ? " per rank" : "", scenario.optimizer, scenario.lr);
+      scenario.model, scenario.data, scenario.batch_size, batch_text(scenario), scenario.optimizer,
+      scenario.lr);
   if (scenario.momentum != 0) text += fmt::format(" momentum {}", scenario.momentum);
   if (scenario.weight_decay != 0) text += fmt::format(" weight decay {}", scenario.weight_decay);
   if (scenario.clip_grad_norm != 0) text += fmt::format(" clipped to {}", scenario.clip_grad_norm);
+  if (scenario.strategy == "ps") text += servers_text(scenario);
   if (!scenario.events.empty()) {
     text += fmt::format(", {}", counted(scenario.events.size(), "event"));
   }

@@ -22,7 +22,7 @@ constexpr NameTable<MemoryKind, kMemoryKinds> kMemoryKindNames{{
     {MemoryKind::kWorkspace, "workspace"},
 }};
 
-constexpr NameTable<Phase, 15> kPhaseNames{{
+constexpr NameTable<Phase, 18> kPhaseNames{{
     {Phase::kSetup, "setup"},
     {Phase::kLoad, "load"},
     {Phase::kScatterInput, "scatter-input"},
@@ -36,6 +36,9 @@ constexpr NameTable<Phase, 15> kPhaseNames{{
     {Phase::kSyncBuffers, "sync-buffers"},
     {Phase::kAllReduce, "all-reduce"},
     {Phase::kFinalize, "finalize"},
+    {Phase::kPull, "pull"},
+    {Phase::kPush, "push"},
+    {Phase::kAggregate, "aggregate"},
     {Phase::kUpdate, "update"},
     {Phase::kEvaluate, "evaluate"},
 }};

@@ -18,8 +18,8 @@ namespace {
 constexpr std::int64_t kTokensWithoutContext = 64;  // of a text, for a model that takes none
 
 TrainingPlan make_plan(const Scenario& scenario, const TrainTest& data, Recorder* recorder,
-                       const RunObserver& observer, int replicas,
-                       std::chrono::steady_clock::time_point started) {
+                       const RunObserver& observer, std::chrono::steady_clock::time_point started) {
+  const int replicas = scenario.replicas();
   const std::int64_t samples = (data.train.size() + replicas - 1) / replicas;
   const std::int64_t batches = (samples + scenario.batch_size - 1) / scenario.batch_size;
   std::int64_t epochs = scenario.epochs.value_or(1);
@@ -128,12 +128,37 @@ DdpOptions ddp_options(const Scenario& scenario) {
   return options;
 }
 
-/// ddp: one thread (or process) per rank; `results` has one for each local rank.
+ParameterServerOptions parameter_server_options(const Scenario& scenario) {
+  ParameterServerOptions options;
+  options.workers = scenario.workers;
+  options.servers = scenario.servers;
+  options.worker_devices = scenario.worker_devices;
+  options.server_devices = scenario.server_devices;
+  options.server_updates = scenario.variant == "b";
+  options.mean = scenario.server_op == "mean";
+  options.asynchronous = scenario.asynchronous;
+  options.staleness = scenario.staleness;
+  options.seed = scenario.seed;
+  options.loss = training_loss;
+  options.optimizer = optimizer_factory(scenario);
+  return options;
+}
+
+std::unique_ptr<Strategy> make_rank_strategy(const TrainingPlan& plan, Rank& rank, World& shapes) {
+  const Scenario& scenario = plan.scenario;
+  const bool computes = rank.rank < scenario.replicas();
+  std::shared_ptr<Module> module = computes ? first_model(plan, rank.device)
+                                            : build_model(scenario, plan.data, shapes.device(0));
+  if (scenario.strategy == "ddp") return make_ddp(std::move(module), rank, ddp_options(scenario));
+  return make_parameter_server(std::move(module), rank, parameter_server_options(scenario));
+}
+
+/// ddp, ps: one thread (or process) per rank; `results` has one for each local rank.
 void train_ranks(World& world, const TrainingPlan& plan, std::vector<TrainingResult>& results) {
   const int first = world.local_ranks().front();
   world.run([&](Rank& rank) {
-    const std::unique_ptr<Strategy> strategy =
-        make_ddp(first_model(plan, rank.device), rank, ddp_options(plan.scenario));
+    const std::unique_ptr<World> shapes = open_world("meta", {});  // of what a server has not
+    const std::unique_ptr<Strategy> strategy = make_rank_strategy(plan, rank, *shapes);
     TrainingResult& result = results[static_cast<std::size_t>(rank.rank - first)];
     Trainer(plan, *strategy, {&rank.device}, &rank, result).run();
   });
@@ -147,7 +172,7 @@ TraceRun describe_run(const Scenario& scenario, const World& world, const Traini
   run.data = scenario.data;
   run.devices = world.size();
   run.device_ids = scenario.device_ids;
-  if (scenario.strategy != "ddp" && run.device_ids.empty()) {
+  if (!scenario.has_ranks() && run.device_ids.empty()) {
     for (int id = 0; id < world.size(); ++id) run.device_ids.push_back(id);
   }
   run.output_device =
@@ -157,6 +182,12 @@ TraceRun describe_run(const Scenario& scenario, const World& world, const Traini
   run.parameters = result.parameters;
   run.parameter_bytes = result.parameter_bytes;
   run.buckets = result.buckets;
+  if (scenario.strategy == "ps") {
+    run.parameter_server = TraceRun::ParameterServer{
+        scenario.workers,        scenario.servers,        scenario.worker_devices,
+        scenario.server_devices, scenario.variant == "b", scenario.server_op == "mean",
+        scenario.asynchronous};
+  }
   return run;
 }
 
@@ -186,9 +217,8 @@ RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_optio
     communicator->set_defaults({Algorithm::kAutomatic, scenario.direction, scenario.border,
                                 scenario.pieces, scenario.node_size});
   }
-  const bool ranks = scenario.strategy == "ddp";
-  TrainingPlan plan =
-      make_plan(scenario, data, recorder.get(), observer, ranks ? world->size() : 1, started);
+  const bool ranks = scenario.has_ranks();
+  TrainingPlan plan = make_plan(scenario, data, recorder.get(), observer, started);
   if (start) plan.start = &*start;
   rehearse(plan);
   std::vector<TrainingResult> results(ranks ? world->local_ranks().size() : 1);
@@ -220,7 +250,10 @@ RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_optio
   report.first_step = static_cast<int>(plan.first().step);
   report.saved = first.saved;
   report.checksum = first.checksum;
-  for (const TrainingResult& result : results) report.rank_checksums.push_back(result.checksum);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const bool has_model = !ranks || world->local_ranks()[i] < scenario.replicas();
+    if (has_model) report.rank_checksums.push_back(results[i].checksum);
+  }
   for (const int rank : world->local_ranks()) {
     report.memory.push_back(world->device(rank).memory());
   }

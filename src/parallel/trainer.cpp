@@ -108,7 +108,9 @@ void Trainer::train() {
   result_.step_losses.erase(result_.step_losses.begin(),
                             result_.step_losses.begin() + plan_.first().step);
   note_model();
-  if (devices_.front()->executes()) result_.checksum = checksum_of(strategy_.state_dict());
+  if (devices_.front()->executes() && strategy_.takes_batches()) {
+    result_.checksum = checksum_of(strategy_.state_dict());
+  }
 }
 
 void Trainer::note_model() {
@@ -159,27 +161,34 @@ void Trainer::save_if_due() {
   save_checkpoint(plan_.scenario, state, strategy_, result_.saved.back());
 }
 
-bool Trainer::run_epoch(int epoch) {
+/// Null for a rank that takes no batches.
+std::unique_ptr<Loader> Trainer::open_loader(int epoch) const {
+  if (!strategy_.takes_batches()) return nullptr;
   const Scenario& scenario = plan_.scenario;
-  epoch_ = epoch;
-  batches_ = epoch == plan_.first().epoch ? plan_.first().batches : 0;
   LoaderOptions loading;
   loading.batch_size = scenario.batch_size;
   loading.workers = scenario.loader_workers;
   loading.pin_memory = scenario.pin_memory;
   loading.non_blocking = scenario.non_blocking;
   loading.dtype = scenario.dtype;
-  const std::unique_ptr<Loader> loader =
-      make_loader(plan_.data.train, indices_of_epoch(epoch), strategy_.input_device(), loading);
+  return make_loader(plan_.data.train, indices_of_epoch(epoch), strategy_.input_device(), loading);
+}
+
+bool Trainer::run_epoch(int epoch) {
+  epoch_ = epoch;
+  batches_ = epoch == plan_.first().epoch ? plan_.first().batches : 0;
+  const std::unique_ptr<Loader> loader = open_loader(epoch);
   epoch_loss_ = 0;
   epoch_rows_ = 0;
   Batch batch;
-  const std::int64_t batches = loader->batches() - batches_left_out(plan_.scenario, own_rank());
-  for (std::int64_t left = batches; left > 0; --left) {
-    if (step_ == plan_.total_steps) break;
+  const std::int64_t batches = (loader ? loader->batches() : plan_.batches_per_epoch) -
+                               batches_left_out(plan_.scenario, own_rank());
+  const std::int64_t steps = std::min<std::int64_t>(batches, plan_.total_steps - step_);
+  strategy_.begin_epoch(epoch, static_cast<int>(std::max<std::int64_t>(steps, 0)));
+  for (std::int64_t left = steps; left > 0; --left) {
     if (happens_here(ScenarioEvent::Kind::kStop)) return false;
     for (Device* device : devices_) device->context().step = step_;
-    if (!loader->next(batch)) break;
+    if (loader && !loader->next(batch)) break;
     run_step(batch);
     ++batches_;
     save_if_due();
@@ -194,10 +203,7 @@ void Trainer::run_step(const Batch& batch) {
     const UnusedHead scope(strategy_.module(), happens_here(ScenarioEvent::Kind::kUnusedHead));
     return strategy_.train_step(batch, step_, directives);
   }();
-  const double loss = [&] {
-    const StepScope phase(devices_, Phase::kLoss);
-    return host_value(step.loss, 0);
-  }();
+  const double loss = loss_of(step);
   if (!std::isfinite(loss)) {
     throw Error(ErrorKind::kNotFinite,
                 fmt::format("step {}: the loss is {}: training has diverged", step_,
@@ -213,6 +219,16 @@ void Trainer::run_step(const Batch& batch) {
   epoch_rows_ += static_cast<double>(step.rows);
   result_.steps = ++step_;
   if (own_rank() == 0 && plan_.observer.step) plan_.observer.step(step_, plan_.total_steps, loss);
+}
+
+/// Waits for the step. 0 of a rank without a loss.
+double Trainer::loss_of(const StepResult& step) {
+  if (!step.loss.defined()) {
+    for (Device* device : devices_) device->synchronize();
+    return 0;
+  }
+  const StepScope phase(devices_, Phase::kLoss);
+  return host_value(step.loss, 0);
 }
 
 // ---------------------------------------------------------------- events
@@ -293,6 +309,7 @@ std::vector<double> Trainer::summed_over_ranks(const std::vector<double>& own) {
 
 void Trainer::finish_epoch(int epoch, double seconds) {
   const Unrecorded unrecorded(devices_);
+  strategy_.end_epoch();
   const std::vector<double> sums = summed_over_ranks({epoch_loss_, epoch_rows_});
   if (sums[1] == 0 && plan_.total_steps > 0 && step_ == plan_.total_steps) return;
   EpochReport report;

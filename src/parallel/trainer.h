@@ -1,5 +1,5 @@
-// The training loop of one host thread: of a DDP rank, or of the one thread that drives single and
-// dp.
+// The training loop of one host thread: of a rank of ddp or ps, or of the one thread that drives
+// single and dp.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ struct TrainingPlan {
   const TrainTest& data;
   Recorder* recorder;  ///< may be null
   const RunObserver& observer;
-  int replicas;  ///< that share the permutation: the ranks of ddp, else 1
+  int replicas;  ///< that share the permutation: Scenario::replicas()
   std::int64_t batches_per_epoch;
   int epochs;
   int total_steps;
@@ -61,8 +61,10 @@ class Trainer {
   /// The state of what a checkpoint has besides the model's values.
   void restore();
   std::vector<std::int64_t> indices_of_epoch(int epoch) const;
+  std::unique_ptr<Loader> open_loader(int epoch) const;
   bool run_epoch(int epoch);
   void run_step(const Batch& batch);
+  double loss_of(const StepResult& step);
   StepDirectives apply_events();
   void apply(const ScenarioEvent& event, StepDirectives& directives);
   /// Whether this rank has such an event at this step.

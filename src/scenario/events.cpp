@@ -18,21 +18,21 @@ namespace {
 
 using Kind = ScenarioEvent::Kind;
 
-// A rank can do otherwise than the others only in ddp, where each has a training loop of its own; a
-// wrapper to bypass is there in dp, too.
+// A rank can do otherwise than the others only in ddp and ps, where each has a training loop of its
+// own; a wrapper to bypass is there in dp, too.
 constexpr std::array<EventRule, 11> kRules{{
     // kind, name, parameter, amount, operation, strategies
-    {Kind::kPerturb, "perturb", true, true, false, "single dp ddp"},
+    {Kind::kPerturb, "perturb", true, true, false, "single dp ddp ps"},
     {Kind::kFreeze, "freeze", true, false, false, "single dp ddp"},
-    {Kind::kStop, "stop", false, false, false, "ddp"},
-    {Kind::kSlow, "slow", false, true, false, "single dp ddp"},
+    {Kind::kStop, "stop", false, false, false, "ddp ps"},
+    {Kind::kSlow, "slow", false, true, false, "single dp ddp ps"},
     {Kind::kFewerBatches, "fewer-batches", false, true, false, "ddp"},
     {Kind::kOtherCollective, "other-collective", false, false, true, "ddp"},
     {Kind::kBypass, "bypass", false, false, false, "dp ddp"},
     {Kind::kNoSync, "no-sync", false, false, false, "ddp"},
-    {Kind::kExtraForward, "extra-forward", false, false, false, "single dp ddp"},
+    {Kind::kExtraForward, "extra-forward", false, false, false, "single dp ddp ps"},
     {Kind::kReplace, "replace", true, false, false, "single dp ddp"},
-    {Kind::kUnusedHead, "unused-head", false, false, false, "single dp ddp"},
+    {Kind::kUnusedHead, "unused-head", false, false, false, "single dp ddp ps"},
 }};
 
 [[noreturn]] void throw_event(const EventRule& rule, const std::string& problem,
@@ -70,10 +70,15 @@ void check_event(const Scenario& scenario, const ScenarioEvent& event) {
     throw_event(rule, fmt::format("strategy {} cannot express it", scenario.strategy),
                 fmt::format("strategies that can: {}", rule.strategies));
   }
-  const int ranks = scenario.strategy == "ddp" ? scenario.devices : 1;
+  const bool of_any_loop = event.kind == Kind::kStop || event.kind == Kind::kSlow;
+  const int ranks = scenario.has_ranks() && of_any_loop ? scenario.devices : scenario.replicas();
   if (event.rank < 0 || event.rank >= ranks) {
-    throw_event(rule, fmt::format("rank {}: must be from 0 to {}", event.rank, ranks - 1),
-                scenario.strategy == "ddp" ? "" : "one thread drives all devices: it is rank 0");
+    std::string hint;
+    if (!scenario.has_ranks()) hint = "one thread drives all devices: it is rank 0";
+    if (event.rank >= 0 && event.rank < scenario.devices && scenario.has_ranks()) {
+      hint = "the other ranks are servers, which have no model";
+    }
+    throw_event(rule, fmt::format("rank {}: must be from 0 to {}", event.rank, ranks - 1), hint);
   }
   if (event.step < 0) throw_event(rule, fmt::format("step {}: must be 0 or more", event.step));
   if (rule.parameter == event.parameter.empty()) {

@@ -64,6 +64,8 @@ void check_node_size(const Scenario& s, Text name) {
               fmt::format("must divide the {} devices", s.devices));
 }
 
+void check_parts(int value, Text name) { check_range(name, value, 1, kMaxMetaDevices); }
+
 void check_not_negative(double value, Text name) {
   if (value >= 0 && value <= kMaxNumber) return;
   throw_value(name, fmt::format("{}", value),

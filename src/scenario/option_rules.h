@@ -32,6 +32,8 @@ void set_trace_steps(RunRequest& request, Text name, Text text);
 void check_one_of(Text name, Text value, Text choices);
 void check_devices(const Scenario& scenario, Text name);
 void check_node_size(const Scenario& scenario, Text name);
+/// Workers, servers, and the devices of each.
+void check_parts(int value, Text name);
 void check_not_negative(double value, Text name);
 void check_decay(double value, Text name);
 
@@ -58,6 +60,11 @@ void set_number(RunRequest& request, Text name, Text text) {
 template <auto member>
 void set_flag(RunRequest& request, Text name, Text text) {
   request.scenario.*member = parse_flag(name, text);
+}
+
+template <auto member>
+void check_parts(const Scenario& scenario, Text name) {
+  check_parts(scenario.*member, name);
 }
 
 template <auto member>

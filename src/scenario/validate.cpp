@@ -87,7 +87,51 @@ void check_checkpoints(const Scenario& scenario) {
   }
 }
 
+int server_parts(const Scenario& s) { return s.servers * s.server_devices; }
+int worker_parts(const Scenario& s) { return s.workers * s.worker_devices; }
+
+void check_parameter_server(const Scenario& s) {
+  const std::int64_t needed =
+      std::int64_t{s.workers} * s.worker_devices + std::int64_t{s.servers} * s.server_devices;
+  if (needed != s.devices) {
+    throw_invalid(fmt::format("devices {}: {} with {} each and {} with {} each are {}", s.devices,
+                              counted(static_cast<std::size_t>(s.workers), "worker"),
+                              counted(static_cast<std::size_t>(s.worker_devices), "device"),
+                              counted(static_cast<std::size_t>(s.servers), "server"),
+                              s.server_devices, needed),
+                  "leave --devices out, or change --workers or --servers");
+  }
+  if (s.server_devices > s.workers) {
+    throw_invalid(fmt::format("server-devices {}: there are {} workers, and each device of a "
+                              "server serves at least one",
+                              s.server_devices, s.workers),
+                  fmt::format("give a server at most {} devices", s.workers));
+  }
+  if (s.asynchronous && s.variant == "a") {
+    throw_invalid("async: needs variant b: a worker that updates by itself waits for all pushes",
+                  "leave --variant out");
+  }
+  if (s.asynchronous && s.server_devices > 1) {
+    throw_invalid(fmt::format("async: a server with {} devices adds up several pushes, but each is "
+                              "applied by itself",
+                              s.server_devices),
+                  "leave --server-devices out, or choose more --servers");
+  }
+  if (s.clip_grad_norm != 0 && s.variant == "b" && s.servers > 1) {
+    throw_invalid(fmt::format("clip-grad-norm {}: none of {} servers has the whole gradient",
+                              s.clip_grad_norm, s.servers),
+                  "choose --servers 1, or --variant a, where the workers clip");
+  }
+}
+
 }  // namespace
+
+bool Scenario::has_ranks() const { return strategy == "ddp" || strategy == "ps"; }
+
+int Scenario::replicas() const {
+  if (strategy == "ps") return worker_parts(*this);
+  return strategy == "ddp" ? devices : 1;
+}
 
 void Scenario::validate() const {
   for (const ScenarioOption& option : scenario_options()) {
@@ -103,12 +147,33 @@ void Scenario::validate() const {
   check_device_ids(*this);
   check_chunk_sizes(*this);
   check_checkpoints(*this);
+  if (strategy == "ps") check_parameter_server(*this);
   for (const ScenarioEvent& event : events) check_event(*this, event);
 }
 
 bool RunRequest::is_given(std::string_view option) const {
   return std::find(given.begin(), given.end(), option) != given.end();
 }
+
+namespace {
+
+// Of devices, workers and servers, the one that is not given follows from the others.
+void complete_parameter_server(RunRequest& request) {
+  Scenario& scenario = request.scenario;
+  if (request.is_given("staleness") && !scenario.asynchronous) {
+    throw_invalid(fmt::format("staleness {}: without async every worker waits for all others",
+                              scenario.staleness),
+                  "add --async, or leave --staleness out");
+  }
+  if (!request.is_given("devices")) {
+    scenario.devices = worker_parts(scenario) + server_parts(scenario);
+  } else if (!request.is_given("workers")) {
+    const int left = scenario.devices - server_parts(scenario);
+    if (left >= scenario.worker_devices) scenario.workers = left / scenario.worker_devices;
+  }
+}
+
+}  // namespace
 
 void complete_scenario(RunRequest& request) {
   Scenario& scenario = request.scenario;
@@ -124,6 +189,7 @@ void complete_scenario(RunRequest& request) {
                     "leave --devices out, or choose --strategy dp or ddp");
     }
   }
+  if (scenario.strategy == "ps") complete_parameter_server(request);
   scenario.validate();
 }
 

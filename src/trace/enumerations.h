@@ -12,7 +12,8 @@ inline constexpr std::array kAllPhases = {
     Phase::kSetup,    Phase::kLoad,         Phase::kScatterInput, Phase::kReplicate,
     Phase::kForward,  Phase::kGatherOutput, Phase::kLoss,         Phase::kScatterGrad,
     Phase::kBackward, Phase::kReduceGrad,   Phase::kSyncBuffers,  Phase::kAllReduce,
-    Phase::kFinalize, Phase::kUpdate,       Phase::kEvaluate};
+    Phase::kFinalize, Phase::kPull,         Phase::kPush,         Phase::kAggregate,
+    Phase::kUpdate,   Phase::kEvaluate};
 inline constexpr std::array kAllOpKinds = {OpKind::kCompute, OpKind::kCopy, OpKind::kCollective,
                                            OpKind::kSend,    OpKind::kRecv, OpKind::kHost,
                                            OpKind::kWait};

@@ -31,10 +31,38 @@ void for_each(const JsonValue& array, const Function& function) {
   for (std::size_t i = 0; i < length; ++i) function(array[i]);
 }
 
+bool is_first_of_two(const JsonValue& json, std::string_view first, std::string_view second) {
+  const std::string text = json.text();
+  if (text != first && text != second) {
+    json.fault(fmt::format("'{}' must be one of {}, {}", text, first, second));
+  }
+  return text == first;
+}
+
+TraceRun::ParameterServer read_parameter_server(const JsonValue& json, int devices) {
+  json.allow_only(
+      {"workers", "servers", "worker_devices", "server_devices", "variant", "server_op", "mode"});
+  const auto count = [&](std::string_view name) { return json.at(name).small_integer(1, devices); };
+  TraceRun::ParameterServer ps;
+  ps.workers = count("workers");
+  ps.servers = count("servers");
+  ps.worker_devices = count("worker_devices");
+  ps.server_devices = count("server_devices");
+  ps.server_updates = is_first_of_two(json.at("variant"), "b", "a");
+  ps.mean = is_first_of_two(json.at("server_op"), "mean", "sum");
+  ps.asynchronous = is_first_of_two(json.at("mode"), "asynchronous", "synchronous");
+  const std::int64_t ranks =
+      std::int64_t{ps.workers} * ps.worker_devices + std::int64_t{ps.servers} * ps.server_devices;
+  if (ranks != devices) {
+    json.fault(fmt::format("these are {} devices, the run has {}", ranks, devices));
+  }
+  return ps;
+}
+
 TraceRun read_run(const JsonValue& json) {
   json.allow_only({"strategy", "backend", "model", "data", "devices", "device_ids", "output_device",
-                   "batch_size", "dtype", "parameters", "parameter_bytes", "buckets", "failure",
-                   "failed_step"});
+                   "batch_size", "dtype", "parameters", "parameter_bytes", "buckets",
+                   "parameter_server", "failure", "failed_step"});
   TraceRun run;
   run.strategy = json.at("strategy").text();
   run.backend = json.at("backend").text();
@@ -57,6 +85,9 @@ TraceRun read_run(const JsonValue& json) {
              [&](const JsonValue& parameter) { bucket.parameters.push_back(parameter.text()); });
     run.buckets.push_back(std::move(bucket));
   });
+  if (const auto ps = json.find("parameter_server")) {
+    run.parameter_server = read_parameter_server(*ps, run.devices);
+  }
   if (const auto failure = json.find("failure")) {
     run.failure = failure->text();
     if (run.failure.empty()) failure->fault("a run that has not failed has none");

@@ -38,6 +38,19 @@ void write_run(JsonWriter& json, const TraceRun& run) {
     json.end_object();
   }
   json.end_array();
+  if (run.parameter_server) {
+    const TraceRun::ParameterServer& ps = *run.parameter_server;
+    json.key("parameter_server");
+    json.begin_object();
+    json.field("workers", ps.workers);
+    json.field("servers", ps.servers);
+    json.field("worker_devices", ps.worker_devices);
+    json.field("server_devices", ps.server_devices);
+    json.field("variant", ps.server_updates ? "b" : "a");
+    json.field("server_op", ps.mean ? "mean" : "sum");
+    json.field("mode", ps.asynchronous ? "asynchronous" : "synchronous");
+    json.end_object();
+  }
   if (!run.failure.empty()) {
     json.field("failure", run.failure);
     json.field("failed_step", run.failed_step);

@@ -14,9 +14,10 @@ FlowDiagram diagram_of(const Trace& trace, int step) {
   if (strategy == "single") return single_diagram(trace, step);
   if (strategy == "dp") return data_parallel_diagram(trace, step);
   if (strategy == "ddp") return ddp_diagram(trace, step);
-  throw Error(
-      ErrorKind::kInvalidInput,
-      fmt::format("strategy '{}': pictures of a step are drawn for single, dp and ddp", strategy));
+  if (strategy == "ps") return parameter_server_diagram(trace, step);
+  throw Error(ErrorKind::kInvalidInput,
+              fmt::format("strategy '{}': pictures of a step are drawn for single, dp, ddp and ps",
+                          strategy));
 }
 
 }  // namespace

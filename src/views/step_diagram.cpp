@@ -118,7 +118,8 @@ std::string transfer_remark(const PhaseFacts& facts) {
   }
   std::string remark =
       fmt::format("{} in {}", format_bytes(facts.bytes()), counted(facts.messages(), "message"));
-  if (!is_star && !facts.collectives.empty()) {
+  if (!is_star && !facts.collectives.empty() &&
+      !is_pair(facts.collectives.front()->collective->request.operation)) {
     const Schedule schedule = expand(*facts.collectives.front()->collective);
     remark += fmt::format(", {}", to_string(schedule.request.algorithm));
   }

@@ -14,6 +14,7 @@ namespace ringside {
 FlowDiagram single_diagram(const Trace& trace, int step);
 FlowDiagram data_parallel_diagram(const Trace& trace, int step);
 FlowDiagram ddp_diagram(const Trace& trace, int step);
+FlowDiagram parameter_server_diagram(const Trace& trace, int step);
 
 // ---------------------------------------------------------------- shared by the strategies
 

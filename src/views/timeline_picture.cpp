@@ -104,6 +104,7 @@ class TimelineWriter {
   }
   std::string strategy_name() const {
     if (is_ddp()) return "DistributedDataParallel";
+    if (trace_.run.strategy == "ps") return "Parameter server";
     return trace_.run.strategy == "dp" ? "DataParallel" : "One device";
   }
   std::string ink(Ink name) const { return colour(name, theme_); }

@@ -202,6 +202,35 @@ TEST(Mpi, ATrainingIsResumedWithTheBitsOfTheSimulatedDevices) {
   std::filesystem::remove(file, ignored);
 }
 
+TEST(Mpi, AParameterServerTrainsWithTheBitsOfTheSimulatedDevices) {
+  const int ranks = mpi_world()->size();
+  if (ranks == 1) GTEST_SKIP() << "needs two processes";
+  const int rank = mpi_world()->local_ranks().front();
+  for (const std::string variant : {"a", "b", "asynchronous"}) {
+    Scenario scenario;
+    scenario.strategy = "ps";
+    scenario.devices = ranks;
+    scenario.servers = ranks / 2;
+    scenario.workers = ranks - scenario.servers;
+    scenario.asynchronous = variant == "asynchronous";
+    if (!scenario.asynchronous) scenario.variant = variant;
+    scenario.model = "mlp:64,16,10";
+    scenario.batch_size = 8;
+    scenario.steps = 6;
+    scenario.backend = "sim";
+    const RunReport simulated = run_scenario(scenario, {}, nullptr, {});
+    scenario.backend = "mpi";
+    const RunReport real = run_scenario(scenario, {}, nullptr, {});
+    if (rank < scenario.workers) {
+      EXPECT_EQ(real.rank_checksums,
+                std::vector<std::string>{simulated.rank_checksums[static_cast<std::size_t>(rank)]});
+    } else {
+      EXPECT_TRUE(real.rank_checksums.empty());
+    }
+    EXPECT_EQ(real.step_losses, simulated.step_losses) << variant;
+  }
+}
+
 // These end a run in an error, so they come last: what the failed calls had declared is still under
 // way.
 TEST(MpiFailures, ARankThatFinishesEarlyIsNamed) {

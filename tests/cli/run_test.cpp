@@ -368,7 +368,7 @@ TEST(Run, WhatOnlyDrawingFindsWrongWithATraceIsToldWithItsFile) {
   EXPECT_EQ(result.status, 2);
   EXPECT_EQ(result.errors, "ringside: error: " + path +
                                ": strategy '\\x1b[31mx': pictures of a step are drawn for single, "
-                               "dp and ddp\n");
+                               "dp, ddp and ps\n");
 }
 
 TEST(Run, TrainingThatDivergesIsAnError) {

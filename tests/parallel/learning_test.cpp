@@ -18,7 +18,11 @@ Scenario scenario_of(const std::string& strategy, std::int64_t rows) {
   Scenario scenario;
   scenario.strategy = strategy;
   scenario.devices = strategy == "single" ? 1 : kReplicas;
-  scenario.batch_size = strategy == "ddp" ? rows / kReplicas : rows;
+  if (strategy == "ps") {
+    scenario.workers = kReplicas;
+    scenario.devices = kReplicas + scenario.servers;
+  }
+  scenario.batch_size = scenario.has_ranks() ? rows / kReplicas : rows;
   scenario.optimizer = "adam";
   return scenario;
 }
@@ -91,7 +95,7 @@ TEST_P(Learning, AGptWritesSentences) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Strategies, Learning, ::testing::Values("single", "dp", "ddp"),
+INSTANTIATE_TEST_SUITE_P(Strategies, Learning, ::testing::Values("single", "dp", "ddp", "ps"),
                          [](const auto& strategy) { return strategy.param; });
 
 }  // namespace

@@ -408,8 +408,9 @@ std::vector<TraceOp> ops_of_steps(const Trace& trace) {
 }
 
 TEST(ScenarioRun, MetaRecordsWhatSimRecords) {
-  for (const std::string strategy : {"single", "dp", "ddp"}) {
+  for (const std::string strategy : {"single", "dp", "ddp", "ps"}) {
     Scenario scenario = small_scenario(strategy, 2);
+    scenario.workers = 1;
     scenario.steps = 3;
     Trace sim;
     run_scenario(scenario, {}, &sim, {});

@@ -35,7 +35,7 @@ TEST(Validate, TheDefaultsAreGood) {
 
 TEST(Validate, ChecksEveryOptionByItself) {
   EXPECT_EQ(verdict([](Scenario& s) { s.strategy = "pp"; }),
-            "strategy 'pp': must be one of single dp ddp");
+            "strategy 'pp': must be one of single dp ddp ps");
   EXPECT_EQ(verdict([](Scenario& s) { s.devices = 0; }), "devices 0: must be at least 1");
   EXPECT_EQ(verdict([](Scenario& s) { s.devices = 1'000'000; }),
             "devices 1000000: must be at most 1024: each has a host thread and a copy of the model "
@@ -110,6 +110,10 @@ TEST(Validate, ChecksEvents) {
   EXPECT_EQ(event({.kind = Kind::kStop, .parameter = "w"}),
             "event stop: parameter 'w': has no meaning here");
   EXPECT_EQ(event({.kind = Kind::kStop, .step = -1}), "event stop: step -1: must be 0 or more");
+  EXPECT_EQ(event({.kind = Kind::kSlow, .rank = 3, .amount = 1}, "ps"), "");
+  EXPECT_EQ(event({.kind = Kind::kExtraForward, .rank = 3}, "ps"),
+            "event extra-forward: rank 3: must be from 0 to 2");
+  EXPECT_EQ(event({.kind = Kind::kNoSync}, "ps"), "event no-sync: strategy ps cannot express it");
   EXPECT_EQ(event({.kind = Kind::kNoSync}, "dp"), "event no-sync: strategy dp cannot express it");
   EXPECT_EQ(event({.kind = Kind::kBypass}, "dp"), "");
   EXPECT_EQ(event({.kind = Kind::kBypass}, "single"),

@@ -70,6 +70,10 @@ TEST_F(Rendering, HasNoBoxTooSmallForItsText) {
   expect_no_messages(step_pictures(test::data_parallel_case({})));
   expect_no_messages(step_pictures(test::ddp_case(2, 3)));
   expect_no_messages(step_pictures(test::ddp_case(12, 9), Theme::kDark));
+  expect_no_messages(step_pictures(test::parameter_server_case({.workers = 3})));
+  expect_no_messages(step_pictures(
+      test::parameter_server_case({.workers = 10, .servers = 2, .server_updates = false}),
+      Theme::kDark));
   const Trace overlap = test::overlap_trace();
   expect_no_messages({draw_timeline(overlap, replay(overlap, test::overlap_rates(), 0), 0, {})});
 }
@@ -89,7 +93,8 @@ TEST_F(Rendering, HasNoBoxTooSmallInCollectives) {
 
 TEST_F(Rendering, MovesNothingFromFrameToFrame) {
   for (const Trace& trace : {test::data_parallel_trace(), test::data_parallel_case({}),
-                             test::ddp_case(4, 3), test::ddp_case(12, 2), test::single_case()}) {
+                             test::ddp_case(4, 3), test::ddp_case(12, 2), test::single_case(),
+                             test::parameter_server_case({.workers = 3, .servers = 2})}) {
     const std::vector<Picture> pictures = step_pictures(trace);
     const std::map<std::string, std::string> whole = positions(pictures[0]);
     ASSERT_GT(whole.size(), 9U);

@@ -279,6 +279,7 @@ TEST_P(Frames, KeepEveryNodeAndEdgeOfTheWhole) {
   const std::string what = GetParam();
   const Trace trace = what == "dp"    ? test::data_parallel_case({})
                       : what == "ddp" ? test::ddp_case(12, 3)
+                      : what == "ps"  ? test::parameter_server_case({.workers = 3})
                                       : test::single_case();
   const std::vector<Picture> pictures = draw(trace);
   const DotText whole = read_dot(pictures[0].dot);
@@ -295,7 +296,7 @@ TEST_P(Frames, KeepEveryNodeAndEdgeOfTheWhole) {
     }
   }
 }
-INSTANTIATE_TEST_SUITE_P(Strategies, Frames, testing::Values("single", "dp", "ddp"),
+INSTANTIATE_TEST_SUITE_P(Strategies, Frames, testing::Values("single", "dp", "ddp", "ps"),
                          [](const auto& param) { return std::string(param.param); });
 
 TEST(Frames, HideTheFutureAndPaleThePast) {

@@ -23,6 +23,10 @@ Trace data_parallel_case(const DataParallelCase& what);
 /// One DDP step, step 2, with a bucket per convolution; bucket k has (k + 1) * 100,000 elements.
 Trace ddp_case(int ranks, int buckets);
 
+/// One step of a parameter server, step 2, of a model of 1,000,000 parameters; one device for each
+/// worker and server.
+Trace parameter_server_case(const TraceRun::ParameterServer& who);
+
 /// One step on a single device, step 2.
 Trace single_case();
 

@@ -1,0 +1,42 @@
+#include "parallel/parameter_server_layout.h"
+
+#include <algorithm>
+
+namespace ringside {
+namespace {
+
+/// `count` - 1 ranks behind `lead`.
+std::vector<int> members_behind(int lead, int count) {
+  std::vector<int> members;
+  for (int device = 1; device < count; ++device) members.push_back(lead + device);
+  return members;
+}
+
+}  // namespace
+
+std::vector<int> ParameterServerLayout::worker_members(int worker) const {
+  return members_behind(worker_lead(worker), worker_devices_);
+}
+
+std::vector<int> ParameterServerLayout::server_members(int server) const {
+  return members_behind(server_lead(server), server_devices_);
+}
+
+std::vector<int> ParameterServerLayout::served_workers(int rank) const {
+  std::vector<int> workers;
+  for (int worker = device_of_server(rank); worker < workers_; worker += server_devices_) {
+    workers.push_back(worker);
+  }
+  return workers;
+}
+
+Range ParameterServerLayout::shard(int server, std::size_t elements) const {
+  const auto parts = static_cast<std::size_t>(servers_);
+  const auto part = static_cast<std::size_t>(server);
+  const std::size_t size = elements / parts;
+  const std::size_t larger = elements % parts;
+  const std::size_t begin = part * size + std::min(part, larger);
+  return {begin, begin + size + (part < larger ? 1 : 0)};
+}
+
+}  // namespace ringside

@@ -1,0 +1,258 @@
+// A server's device: adds up the pushes of its workers and answers their pulls. Its lead has the
+// sum of all devices, and with variant b the weights and the optimiser.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "core/counted.h"
+#include "parallel/parameter_server.h"
+#include "parallel/parameter_server_order.h"
+#include "parallel/peer_messages.h"
+#include "parallel/step_scope.h"
+#include "ringside/error.h"
+
+namespace ringside {
+namespace {
+
+class ParameterServer : public Strategy {
+ public:
+  ParameterServer(std::shared_ptr<Module> module, Rank& rank,
+                  const ParameterServerOptions& options);
+
+  std::string_view name() const override { return "ps"; }
+  StepResult train_step(const Batch& batch, int step, const StepDirectives& directives) override;
+  Tensor evaluate(const Batch& batch) override;
+  Device& input_device() override { return rank_.device; }
+  std::vector<NamedTensor> state_dict() const override { return pieces_; }
+  Module& module() override { return *module_; }
+  Optimizer& optimizer() override { return *optimizer_; }
+  bool takes_batches() const override { return false; }
+  void begin_epoch(int epoch, int steps) override;
+  void end_epoch() override {
+    if (options_.server_updates) answer_pulls(workers_);
+  }
+
+ private:
+  bool is_lead() const { return rank_.rank == lead_; }
+  double factor() const { return options_.mean ? 1.0 / options_.replicas() : 1.0; }
+  /// What a pull is answered with.
+  Tensor& answer() { return options_.server_updates ? weights_ : sum_; }
+  Tensor flat(MemoryKind kind, const std::string& name) const;
+  void make_pieces();
+  void begin_with_the_parameters_of_worker_0();
+  void synchronous_step();
+  void asynchronous_step(int step);
+  void answer_pulls(const std::vector<int>& workers);
+  void receive_pushes(const std::vector<int>& workers);
+  void aggregate();
+  void update();
+  void hand_on(Tensor& tensor);
+
+  std::shared_ptr<Module> module_;  // names and shapes only
+  Rank rank_;
+  std::vector<Device*> devices_;
+  ParameterServerOptions options_;
+  ParameterServerLayout layout_;
+  int lead_;
+  std::vector<int> members_;          // of the lead: the server's other devices
+  std::vector<int> workers_;          // the leads of the workers that this device serves
+  Range range_;                       // of the flat parameters
+  std::vector<Tensor> pushed_;        // one for each worker; asynchronous: one for all
+  std::vector<Tensor> partial_sums_;  // of the lead: from the server's other devices
+  Tensor sum_;
+  Tensor weights_;
+  std::vector<NamedTensor> pieces_;  // of the lead: the parameters that lie in `weights_`
+  std::unique_ptr<Optimizer> optimizer_ = std::make_unique<NoOptimizer>();
+
+  std::vector<ServerTurn> turns_;  // asynchronous: of this epoch
+  std::size_t next_turn_ = 0;
+  std::optional<int> first_step_;  // of the epoch, in the run
+};
+
+ParameterServer::ParameterServer(std::shared_ptr<Module> module, Rank& rank,
+                                 const ParameterServerOptions& options)
+    : module_(std::move(module)),
+      rank_(rank),
+      devices_{&rank_.device},
+      options_(options),
+      layout_(options),
+      lead_(layout_.server_lead(layout_.server_of(rank.rank))) {
+  std::size_t elements = 0;
+  for (const NamedTensor& entry : module_->named_parameters()) {
+    elements += static_cast<std::size_t>(entry.tensor.numel());
+  }
+  const int server = layout_.server_of(rank.rank);
+  range_ = layout_.shard(server, elements);
+  for (const int worker : layout_.served_workers(rank.rank)) {
+    workers_.push_back(layout_.worker_lead(worker));
+    if (options.asynchronous && !pushed_.empty()) continue;
+    pushed_.push_back(flat(MemoryKind::kBuckets, fmt::format("worker {}", worker)));
+  }
+  sum_ = flat(MemoryKind::kGradients, "sum");
+  if (options.server_updates) weights_ = flat(MemoryKind::kParameters, "weights");
+  if (is_lead()) {
+    members_ = layout_.server_members(server);
+    for (const int member : members_) {
+      partial_sums_.push_back(flat(MemoryKind::kBuckets, fmt::format("sum of rank {}", member)));
+    }
+    if (options.server_updates) make_pieces();
+  }
+  begin_with_the_parameters_of_worker_0();
+}
+
+Tensor ParameterServer::flat(MemoryKind kind, const std::string& name) const {
+  return Tensor::empty(rank_.device, Shape{static_cast<std::int64_t>(range_.size())},
+                       module_->named_parameters().front().tensor.dtype(), kind, name);
+}
+
+/// A parameter that lies across a border is here in part: "0.weight[0:1205]", elements of it in
+/// flat order.
+void ParameterServer::make_pieces() {
+  std::size_t begin = 0;  // of the parameter, in the flat ones
+  for (const NamedTensor& entry : module_->named_parameters()) {
+    const std::size_t end = begin + static_cast<std::size_t>(entry.tensor.numel());
+    const std::size_t from = std::max(begin, range_.begin);
+    const std::size_t to = std::min(end, range_.end);
+    if (from < to) {
+      const bool whole = from == begin && to == end;
+      const std::string name =
+          whole ? entry.name : fmt::format("{}[{}:{}]", entry.name, from - begin, to - begin);
+      const Shape shape =
+          whole ? entry.tensor.shape() : Shape{static_cast<std::int64_t>(to - from)};
+      const std::size_t offset = (from - range_.begin) * size_of(weights_.dtype());
+      const auto piece = [&](const Tensor& of, const std::string& called) {
+        return Tensor::view(rank_.device, of.buffer(), offset, shape, of.dtype(), called);
+      };
+      Tensor parameter = piece(weights_, name);
+      parameter.set_requires_grad(true);
+      parameter.set_grad(piece(sum_, name + ".grad"));
+      pieces_.push_back({name, parameter});
+    }
+    begin = end;
+  }
+  optimizer_ = options_.optimizer(pieces_);
+}
+
+void ParameterServer::begin_with_the_parameters_of_worker_0() {
+  if (is_lead()) receive_from_peers(rank_, {{layout_.worker_lead(0), answer().array()}});
+  hand_on(answer());
+  if (!options_.server_updates) answer_pulls(workers_);
+}
+
+/// The lead's values on every device of the server.
+void ParameterServer::hand_on(Tensor& tensor) {
+  if (!is_lead()) {
+    receive_from_peers(rank_, {{lead_, tensor.array()}});
+    return;
+  }
+  std::vector<PeerMessage> messages;
+  for (const int member : members_) messages.push_back({member, tensor.array()});
+  send_to_peers(rank_, messages);
+}
+
+void ParameterServer::answer_pulls(const std::vector<int>& workers) {
+  const StepScope phase(devices_, Phase::kPull);
+  std::vector<PeerMessage> messages;
+  for (const int worker : workers) messages.push_back({worker, answer().array()});
+  send_to_peers(rank_, messages);
+}
+
+void ParameterServer::receive_pushes(const std::vector<int>& workers) {
+  const StepScope phase(devices_, Phase::kPush);
+  std::vector<PeerMessage> messages;
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    messages.push_back({workers[i], pushed_[i].array()});
+  }
+  receive_from_peers(rank_, messages);
+}
+
+/// On the lead: the sum over all workers.
+void ParameterServer::aggregate() {
+  const StepScope phase(devices_, Phase::kAggregate);
+  accumulate(sum_, pushed_, factor(), /*continues=*/false);
+  if (!is_lead()) {
+    send_to_peers(rank_, {{lead_, sum_.array()}});
+    return;
+  }
+  std::vector<PeerMessage> messages;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    messages.push_back({members_[i], partial_sums_[i].array()});
+  }
+  receive_from_peers(rank_, messages);
+  accumulate(sum_, partial_sums_, 1, /*continues=*/true);
+}
+
+void ParameterServer::update() {
+  const StepScope phase(devices_, Phase::kUpdate);
+  optimizer_->step();
+}
+
+void ParameterServer::synchronous_step() {
+  if (options_.server_updates) answer_pulls(workers_);
+  receive_pushes(workers_);
+  aggregate();
+  if (options_.server_updates) update();
+  {
+    const StepScope phase(devices_, Phase::kReplicate);
+    hand_on(answer());
+  }
+  if (!options_.server_updates) answer_pulls(workers_);
+}
+
+// ---------------------------------------------------------------- asynchronous
+
+void ParameterServer::begin_epoch(int epoch, int steps) {
+  if (!options_.asynchronous) return;
+  turns_ = asynchronous_order(layout_.workers(), steps, options_.staleness,
+                              options_.seed + static_cast<std::uint64_t>(epoch));
+  next_turn_ = 0;
+  first_step_.reset();
+}
+
+/// As many pushes as there are workers, and the pulls before the next one.
+void ParameterServer::asynchronous_step(int step) {
+  if (!first_step_) first_step_ = step;
+  for (int pushes = 0; next_turn_ < turns_.size(); ++next_turn_) {
+    const ServerTurn& turn = turns_[next_turn_];
+    const bool is_push = turn.kind == ServerTurn::Kind::kPush;
+    if (is_push && pushes++ == layout_.workers()) break;
+    const StepScope scope(devices_, *first_step_ + turn.step, Phase::kAggregate);
+    if (is_push) {
+      pushed_.front().set_name(fmt::format("worker {}, {} old", turn.worker,
+                                           counted(static_cast<std::size_t>(turn.age), "update")));
+      receive_pushes({layout_.worker_lead(turn.worker)});
+      aggregate();
+      update();
+    } else {
+      answer_pulls({layout_.worker_lead(turn.worker)});
+    }
+  }
+}
+
+StepResult ParameterServer::train_step(const Batch& /*batch*/, int step,
+                                       const StepDirectives& /*directives*/) {
+  const StepScope scope(devices_, step, Phase::kAggregate);
+  if (options_.asynchronous) {
+    asynchronous_step(step);
+  } else {
+    synchronous_step();
+  }
+  return {};
+}
+
+Tensor ParameterServer::evaluate(const Batch& /*batch*/) {
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("rank {} is a server: it has no model to evaluate", rank_.rank),
+              "evaluate on a worker");
+}
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_server(std::shared_ptr<Module> module, Rank& rank,
+                                      const ParameterServerOptions& options) {
+  return std::make_unique<ParameterServer>(std::move(module), rank, options);
+}
+
+}  // namespace ringside
