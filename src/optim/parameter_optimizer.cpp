@@ -43,6 +43,19 @@ class GivenState {
   std::map<std::string, Tensor> entries_;
 };
 
+/// PyTorch keeps it as a float, Ringside as an integer: a whole number in any case.
+std::int64_t steps_of(const Tensor& tensor, const std::string& name) {
+  constexpr double kMost = 9e15;  // below it every whole number is a double
+  if (tensor.numel() != 1) {
+    GivenState::fail(fmt::format("{} is {}, must be one number", name, to_string(tensor.shape())));
+  }
+  const double steps = host_values(tensor, 1).front();
+  if (!(steps >= 1 && steps <= kMost) || steps != std::floor(steps)) {
+    GivenState::fail(fmt::format("{} is {}, must be a whole number from 1", name, steps));
+  }
+  return static_cast<std::int64_t>(steps);
+}
+
 }  // namespace
 
 void check_not_negative(std::string_view optimizer, std::string_view what, double value) {
@@ -120,7 +133,7 @@ void ParameterOptimizer::load_state_dict(const std::vector<NamedTensor>& state) 
     std::size_t found = 0;
     if (counts_steps_) {
       if (const Tensor steps = given.take(key(slot, kStep))) {
-        fresh.steps = static_cast<std::int64_t>(host_value(steps, 1));
+        fresh.steps = steps_of(steps, key(slot, kStep));
         ++found;
       }
     }

@@ -124,6 +124,7 @@ void Reducer::restore_buckets(const BucketNames& buckets) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) left.emplace(parameters_[i].name, i);
   std::vector<std::vector<std::size_t>> assignment;
   for (const std::vector<std::string>& names : buckets) {
+    if (names.empty()) throw_bad_buckets("", "stands there, a bucket without parameters");
     assignment.emplace_back();
     for (const std::string& name : names) {
       const auto found = left.find(name);

@@ -1,12 +1,15 @@
 // Adam, AdamW and gradient clipping beyond their formulas, which optim_oracle_test.cpp compares
 // with PyTorch's.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "optim/fixture.h"
@@ -75,6 +78,17 @@ TEST_F(AdamTest, AWrongStateIsRefusedAndChangesNothing) {
             "load_state_dict: p.exp_avg is 1, but its parameter is 2");
   EXPECT_EQ(text({state[0], state[1], state[2], {"p.exp", tensor({1})}}),
             "load_state_dict: unexpected: p.exp");
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const auto& [steps, shown] : {std::pair<double, std::string>{-1.0, "-1"},
+                                     {0.0, "0"},
+                                     {1.5, "1.5"},
+                                     {HUGE_VAL, "inf"},
+                                     {nan, "nan"}}) {
+    EXPECT_EQ(text({{"p.step", tensor({steps})}, state[1], state[2]}),
+              fmt::format("load_state_dict: p.step is {}, must be a whole number from 1", shown));
+  }
+  EXPECT_EQ(text({{"p.step", tensor({1, 1})}, state[1], state[2]}),
+            "load_state_dict: p.step is 2, must be one number");
   EXPECT_EQ(host_values(entry(adam->state_dict(), "p.exp_avg")), host_values(state[1].tensor));
 }
 
