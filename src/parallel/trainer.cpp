@@ -132,6 +132,7 @@ void Trainer::restore() {
         event.kind == ScenarioEvent::Kind::kFreeze || event.kind == ScenarioEvent::Kind::kReplace;
     if (lasts && event.rank == own_rank() && event.step < step_) apply(event, past);
   }
+  if (!strategy_.takes_batches()) return;  // a server, which has learnt the values from worker 0
   load_model(*plan_.start, strategy_.module());  // into what was replaced, too
   load_optimizer(*plan_.start, strategy_);
   strategy_.restore_buckets(plan_.start->state->buckets);
@@ -181,7 +182,7 @@ bool Trainer::run_epoch(int epoch) {
   epoch_loss_ = 0;
   epoch_rows_ = 0;
   Batch batch;
-  const std::int64_t batches = (loader ? loader->batches() : plan_.batches_per_epoch) -
+  const std::int64_t batches = (loader ? loader->batches() : plan_.batches_per_epoch - batches_) -
                                batches_left_out(plan_.scenario, own_rank());
   const std::int64_t steps = std::min<std::int64_t>(batches, plan_.total_steps - step_);
   strategy_.begin_epoch(epoch, static_cast<int>(std::max<std::int64_t>(steps, 0)));

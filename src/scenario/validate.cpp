@@ -79,6 +79,13 @@ void check_checkpoints(const Scenario& scenario) {
         "renamed",
         "add --load FILE or --resume FILE");
   }
+  if (scenario.strategy == "ps" && scenario.variant == "b" &&
+      (!scenario.save.empty() || !scenario.resume.empty())) {
+    throw_invalid(fmt::format("{}: with variant b the weights and the optimizer's state lie on the "
+                              "servers, each a part: there are no checkpoints of it yet",
+                              scenario.save.empty() ? "resume" : "save"),
+                  "choose --variant a; --load works with both");
+  }
   if (scenario.backend == "meta" && (loads || !scenario.save.empty())) {
     throw_invalid(fmt::format("{}: backend meta has no values", !scenario.save.empty()  ? "save"
                                                                 : scenario.load.empty() ? "resume"

@@ -108,6 +108,7 @@ const std::vector<BadUse>& bad_uses() {
       {{"run", "--save", "/nowhere/a"}, 1, "cannot write /nowhere/a: there is no directory", ""},
       {{"run", "--save", "a", "--backend", "meta"}, 2, "save: backend meta has no values", ""},
       {{"run", "--save", "a", "--trace", "a"}, 2, "trace and save: both would write a", ""},
+      {{"run", "--strategy", "ps", "--save", "a"}, 2, "save: with variant b", "--variant a"},
       {{"run", "--resume", "a", "--load", "b"}, 2, "load and resume: only one", ""},
       {{"run", "--resume", "/nowhere/a"}, 2, "cannot read /nowhere/a: No such file", ""},
       {{"run", "--load", "/dev/null"}, 2, "/dev/null: is not a regular file", ""},

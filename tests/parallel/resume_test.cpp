@@ -31,7 +31,7 @@ Scenario small_scenario(const std::string& strategy, int devices) {
   scenario.devices = devices;
   scenario.model = "mlp:64,16,10";
   scenario.data = "random:150:64:10";  // 125 to train on: epochs end with a smaller batch
-  scenario.batch_size = strategy == "ddp" ? 8 : 26;
+  scenario.batch_size = strategy == "ddp" || strategy == "ps" ? 8 : 26;
   scenario.steps = 13;
   scenario.seed = 5;
   return scenario;
@@ -61,6 +61,14 @@ std::vector<Case> cases() {
     scenario.model = "mlp:64,16,10:bn";
     add(strategy + " adamw, float64, BatchNorm, clipping", scenario, 7);
   }
+  Scenario server = small_scenario("ps", 6);
+  server.variant = "a";
+  server.workers = 2;
+  server.worker_devices = 2;
+  server.servers = 2;
+  server.optimizer = "adam";
+  server.lr = 0.01;
+  for (const int stop : {1, 5, 9}) add("ps, after " + std::to_string(stop), server, stop);
   Scenario buckets = small_scenario("ddp", 4);
   buckets.model = "mlp:64,32,24,16,10";
   buckets.first_bucket_mb = 0.001;
