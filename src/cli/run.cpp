@@ -156,6 +156,8 @@ class RunNarrator {
       keep_error([&] {
         // Now, and not when the training is over.
         if (records_ && request_.first_step >= total) throw_nothing_recorded(request_, total);
+        if (records_ && !has_stepped_) check_recorded_from(step - 1);
+        has_stepped_ = true;
         terminal_.progress(fmt::format("step {} of {}, loss {:.4f}", step, total, loss));
       });
     };
@@ -186,8 +188,18 @@ class RunNarrator {
     }
   }
 
+  // A resumed run begins after the steps that are recorded unless others are asked for.
+  void check_recorded_from(int first) const {
+    if (first <= request_.last_step) return;
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("trace-steps {}-{}: the run goes on from step {}: none is recorded",
+                            request_.first_step, request_.last_step, first),
+                fmt::format("add --trace-steps {}-{}", first, first + 2));
+  }
+
   const RunRequest& request_;
   bool records_;
+  bool has_stepped_ = false;
   bool said_heading_ = false;
   Terminal& terminal_;
   std::exception_ptr error_;

@@ -34,6 +34,22 @@ TEST(Checkpoint, AScenarioFileSavesAndGoesOn) {
   EXPECT_EQ(checksum_of(resumed), checksum_of(whole));
 }
 
+TEST(Checkpoint, StepsBeforeItCannotBeRecorded) {
+  const ScratchDirectory scratch;
+  const std::string file = scratch / "a.safetensors";
+  run_ringside({"run", "--steps", "5", "--save", file});
+  const ProcessResult refused =
+      run_ringside({"run", "--steps", "8", "--resume", file, "--trace", scratch / "t.json"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.errors.find("trace-steps 0-2: the run goes on from step 5: none is recorded"),
+            std::string::npos)
+      << refused.errors;
+  EXPECT_EQ(run_ringside({"run", "--steps", "8", "--resume", file, "--trace", scratch / "t.json",
+                          "--trace-steps", "5-6"})
+                .status,
+            0);
+}
+
 TEST(Checkpoint, TheCommandToGoOnWithIsShown) {
   const ScratchDirectory scratch;
   const std::string file = scratch / "a.safetensors";
