@@ -11,9 +11,9 @@
 namespace ringside::cli {
 
 std::span<const Command> commands() {
-  static const std::array<Command, 7> kCommands{
-      run_command(),  checkpoint_command(), draw_command(),      collective_command(),
-      demo_command(), doctor_command(),     completion_command()};
+  static const std::array<Command, 8> kCommands{
+      run_command(),  checkpoint_command(), draw_command(),   collective_command(),
+      calc_command(), demo_command(),       doctor_command(), completion_command()};
   return kCommands;
 }
 

@@ -11,6 +11,7 @@ Command draw_command();
 Command collective_command();
 Command doctor_command();
 Command demo_command();
+Command calc_command();
 Command completion_command();
 
 }  // namespace ringside::cli

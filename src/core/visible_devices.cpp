@@ -23,7 +23,7 @@ int parse_index(std::string_view entry) { return whole_number<int>(trim(entry)).
 
 }  // namespace
 
-std::vector<int> visible_devices(int physical_count, const char* value) {
+std::vector<int> visible_devices(int physical_count, const char* value, std::string_view variable) {
   std::vector<int> visible;
   if (value == nullptr) {
     for (int index = 0; index < physical_count; ++index) visible.push_back(index);
@@ -39,7 +39,7 @@ std::vector<int> visible_devices(int physical_count, const char* value) {
     if (listed[static_cast<std::size_t>(index)]) {
       throw Error(ErrorKind::kInvalidArgument,
                   fmt::format("{}='{}': device {} is listed twice, which leaves no device visible",
-                              kVisibleDevicesVariable, value, index),
+                              variable, value, index),
                   "list every device once");
     }
     listed[static_cast<std::size_t>(index)] = true;

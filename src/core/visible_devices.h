@@ -3,6 +3,7 @@
 // Variables").
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 namespace ringside {
@@ -13,8 +14,9 @@ inline constexpr const char* kVisibleDevicesVariable = "RINGSIDE_VISIBLE_DEVICES
 /// (unset) shows all of 0 .. physical_count - 1. The list is comma-separated; its first entry that
 /// is not an index below `physical_count` (a negative number, a word) hides itself and all that
 /// follow. An empty value hides all. An index that is listed twice hides all in CUDA; here that
-/// throws Error(kInvalidArgument), which says which.
-std::vector<int> visible_devices(int physical_count, const char* value);
+/// throws Error(kInvalidArgument), which says which. `variable` is its name for that message.
+std::vector<int> visible_devices(int physical_count, const char* value,
+                                 std::string_view variable = kVisibleDevicesVariable);
 
 /// The physical indices of a world of `size` simulated devices: the first `size` visible ones of
 /// kPhysicalDevices, or 0 .. size - 1 when `value` is null. Throws Error(kInvalidArgument) when

@@ -36,6 +36,9 @@ const std::vector<std::pair<std::string, Rooms>> kMayInclude = {
     {"parallel",
      {"core", "device", "schedule", "trace", "scenario", "tensor", "nn", "optim", "data", "comm",
       "checkpoint"}},
+    {"calculators",
+     {"core", "device", "schedule", "trace", "scenario", "tensor", "nn", "optim", "data", "comm",
+      "parallel"}},
     {"machine", {"core"}},
     {"replay", {"core", "device", "schedule", "trace", "machine"}},
     {"views", {"core", "device", "schedule", "trace", "replay"}},
@@ -49,7 +52,7 @@ const std::vector<std::pair<std::string, Rooms>> kMayInclude = {
       "backends/cuda"}},
     {"cli",
      {"core", "device", "schedule", "trace", "scenario", "tensor", "nn", "optim", "data", "comm",
-      "parallel", "machine", "replay", "views", "checkpoint"}},
+      "parallel", "machine", "replay", "views", "checkpoint", "calculators"}},
 };
 
 // The room of each public header. Beside them, a source in src/core that carries the name of a

@@ -28,6 +28,14 @@ TEST(JsonDocuments, HaveTheDocumentedForm) {
   expect_documented("collective", {"collective", "send"});
   expect_documented("explanation", {"collective", "all-reduce", "--explain"});
   expect_documented("explanation", {"collective", "barrier", "--explain", "--ranks", "1"});
+  expect_documented("calc", {"calc", "split", "--batch", "10", "--devices", "4"});
+  expect_documented("calc", {"calc", "sampler", "--length", "10", "--world", "4", "--shuffle"});
+  expect_documented("calc", {"calc", "batch", "--per-gpu", "16", "--gpus", "4"});
+  expect_documented("calc", {"calc", "buckets", "--model", "resnet18"});
+  expect_documented("calc", {"calc", "memory", "--params", "1.5e9", "--gpus", "8"});
+  expect_documented("calc", {"calc", "traffic", "--model", "resnet50", "--gpus", "8"});
+  expect_documented("calc", {"calc", "ranks", "--nodes", "2", "--gpus-per-node", "4"});
+  expect_documented("calc", {"calc", "devices", "--physical", "4", "--visible", "2, 3"});
   expect_documented("doctor", {"doctor"});
   expect_documented("completion", {"completion", "bash"});
   expect_documented("error", {"run", "--devices", "0"});

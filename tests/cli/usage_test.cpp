@@ -337,7 +337,8 @@ TEST(Usage, HelpAndVersion) {
     EXPECT_NE(result.output.find("Commands:\n  run "), std::string::npos) << result.output;
     EXPECT_EQ(result.errors, "");
   }
-  for (const char* command : {"run", "draw", "collective", "demo", "doctor", "completion"}) {
+  for (const char* command :
+       {"run", "draw", "collective", "calc", "demo", "doctor", "completion"}) {
     const ProcessResult result = run_ringside({command, "--help"});
     EXPECT_EQ(result.status, 0);
     EXPECT_TRUE(result.output.starts_with("Usage: ringside " + std::string(command)));

@@ -160,8 +160,10 @@ std::string digest_difference(std::span<const double> values, Record& digest, DT
                                      part_difference(values, n - last.size(), last, tolerance)});
   const Sums sums(values);
   if (digest.has("sum_i_times_v")) {
-    return first_of({ends, sum_difference("sum of i * v", sums.weighted,
-                                          digest.get<double>("sum_i_times_v"), 0)});
+    // Whole numbers are exact in double up to 2^53.
+    const auto expected = digest.get<double>("sum_i_times_v");
+    const double rounding = expected < 0x1p53 ? 0 : 1e-12 * expected;
+    return first_of({ends, sum_difference("sum of i * v", sums.weighted, expected, rounding)});
   }
   const auto absolute = digest.get<double>("abs_sum");
   const auto squares = digest.get<double>("sq_sum");

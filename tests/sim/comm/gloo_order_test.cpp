@@ -1,0 +1,111 @@
+// A ring that goes down, with gloo's borders, adds as gloo does: a DDP average of equal local
+// gradients is PyTorch's, bit for bit.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "sim/comm/world_fixture.h"
+#include "support/device_arrays.h"
+#include "support/time_limit.h"
+
+namespace ringside::sim {
+namespace {
+
+using test::array_of;
+using test::communication;
+using test::values_of;
+using test::with_time_limit;
+
+using Values = std::vector<float>;
+
+/// Numbers whose sum depends on the order of additions: of every size, and of both signs.
+Values gradient_of(int rank, std::size_t count) {
+  Values values(count);
+  std::uint32_t state = 2463534242U + 977U * static_cast<std::uint32_t>(rank);
+  for (float& value : values) {
+    state = state * 1664525U + 1013904223U;
+    const float fraction = static_cast<float>(state >> 8) / float{1 << 23} - 1;
+    value = fraction * static_cast<float>(1U << (state % 11));
+  }
+  return values;
+}
+
+std::size_t round_up(std::size_t value, std::size_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+/// Elements of a chunk, by gloo's rule in bytes.
+std::size_t gloo_chunk_elements(std::size_t count, std::size_t ranks) {
+  const std::size_t bytes = count * sizeof(float);
+  const std::size_t half = (bytes + 2 * ranks - 1) / (2 * ranks);
+  const std::size_t segment = round_up(std::min<std::size_t>(half, 1 << 20), sizeof(float));
+  const std::size_t segments =
+      round_up(std::max((bytes + segment - 1) / segment, 2 * ranks), ranks);
+  return segments / ranks * segment / sizeof(float);
+}
+
+/// Each rank multiplies by 1/N first; chunk k is summed from rank k-1 on, going down, and ends at
+/// rank k.
+Values average_by_definition(const std::vector<Values>& gradients) {
+  const std::size_t ranks = gradients.size();
+  const std::size_t count = gradients.front().size();
+  const float share = 1.0F / static_cast<float>(ranks);
+  const std::size_t chunk = gloo_chunk_elements(count, ranks);
+  Values average(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t owner = i / chunk;
+    float sum = gradients[(owner + ranks - 1) % ranks][i] * share;
+    for (std::size_t back = 2; back <= ranks; ++back) {
+      sum += gradients[(owner + 2 * ranks - back) % ranks][i] * share;
+    }
+    average[i] = sum;
+  }
+  return average;
+}
+
+/// What rank 0 has after the all-reduce.
+Values average_on_devices(const std::vector<Values>& gradients) {
+  const auto world = world_of(static_cast<int>(gradients.size()));
+  Values result;
+  world->run([&](Rank& rank) {
+    rank.communicator.set_defaults({Algorithm::kRing, Direction::kDown, Border::kGloo});
+    const DeviceArray array = array_of(rank.device, gradients[static_cast<std::size_t>(rank.rank)]);
+    Stream& stream = communication(rank);
+    rank.communicator.all_reduce(array, array, array.count(), ReduceOp::kAvg, stream).synchronize();
+    if (rank.rank == 0) result = values_of<float>(array);
+  });
+  return result;
+}
+
+TEST(Golden, G22TheRingDownAveragesAsGlooDoes) {
+  with_time_limit([] {
+    for (const int ranks : {2, 3, 4, 5}) {
+      for (const std::size_t count : {1U, 7U, 1000U, 30'001U}) {
+        std::vector<Values> gradients;
+        for (int rank = 0; rank < ranks; ++rank) gradients.push_back(gradient_of(rank, count));
+        EXPECT_EQ(average_on_devices(gradients), average_by_definition(gradients))
+            << count << " elements on " << ranks << " ranks";
+      }
+    }
+  });
+}
+
+/// As popular texts have it; the test above could not fail if both agreed everywhere.
+TEST(Golden, G22SummingFirstAndDividingThenIsSomethingElse) {
+  constexpr std::size_t kCount = 10'000;
+  std::vector<Values> gradients;
+  for (int rank = 0; rank < 3; ++rank) gradients.push_back(gradient_of(rank, kCount));
+  const Values average = average_by_definition(gradients);
+  std::size_t equal = 0;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const float sum = gradients[0][i] + gradients[1][i] + gradients[2][i];
+    if (sum / 3 == average[i]) ++equal;
+  }
+  EXPECT_GT(equal, kCount / 4);
+  EXPECT_LT(equal, 3 * kCount / 4);
+}
+
+}  // namespace
+}  // namespace ringside::sim
