@@ -87,7 +87,7 @@ class ParameterServerDiagram {
 
 std::string ParameterServerDiagram::name(int rank) const {
   const bool worker = is_worker(rank);
-  const std::string text = fmt::format("{} {}", worker ? "worker" : "server", number(rank));
+  std::string text = fmt::format("{} {}", worker ? "worker" : "server", number(rank));
   const int devices = worker ? ps_.worker_devices : ps_.server_devices;
   if (devices == 1) return text;
   const int device = (worker ? rank : rank - replicas()) % devices;

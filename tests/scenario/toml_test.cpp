@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -124,9 +125,48 @@ clip-grad-norm = 2
   EXPECT_EQ(adam.scenario.epsilon, 1e-6);
   EXPECT_EQ(adam.scenario.clip_grad_norm, 2);
 
+  const RunRequest ps = read(R"(
+strategy = "ps"
+workers = 4
+servers = 2
+worker-devices = 2
+server-devices = 1
+variant = "b"
+server-op = "sum"
+async = true
+staleness = 3
+)");
+  EXPECT_EQ(ps.scenario.workers, 4);
+  EXPECT_EQ(ps.scenario.servers, 2);
+  EXPECT_EQ(ps.scenario.worker_devices, 2);
+  EXPECT_EQ(ps.scenario.server_devices, 1);
+  EXPECT_EQ(ps.scenario.variant, "b");
+  EXPECT_EQ(ps.scenario.server_op, "sum");
+  EXPECT_TRUE(ps.scenario.asynchronous);
+  EXPECT_EQ(ps.scenario.staleness, 3);
+
+  const RunRequest loading = read(R"(
+save = "m-{step}.safetensors"
+save-every = 10
+save-wrapped = true
+load = "other.safetensors"
+strip-prefix = "module."
+add-prefix = "net."
+rename-prefix = "a.=b."
+)");
+  EXPECT_EQ(loading.scenario.save, "m-{step}.safetensors");
+  EXPECT_EQ(loading.scenario.save_every, 10);
+  EXPECT_TRUE(loading.scenario.save_wrapped);
+  EXPECT_EQ(loading.scenario.load, "other.safetensors");
+  EXPECT_EQ(read("resume = \"m.safetensors\"").scenario.resume, "m.safetensors");
+
+  const RunRequest* const all[] = {&ddp, &dp, &adam, &ps, &loading};
   for (const ScenarioOption& option : scenario_options()) {
-    EXPECT_TRUE(ddp.is_given(option.name) || dp.is_given(option.name) || adam.is_given(option.name))
-        << option.name << " is not tried by this test";
+    const bool tried = option.name == "resume" ||
+                       std::any_of(std::begin(all), std::end(all), [&](const RunRequest* request) {
+                         return request->is_given(option.name);
+                       });
+    EXPECT_TRUE(tried) << option.name << " is not tried by this test";
   }
 }
 
