@@ -77,8 +77,8 @@ class Strategy {
     static_cast<void>(epoch);
     static_cast<void>(steps);
   }
-  /// After the last step of an epoch, on every rank: brings the module to what has been learnt so
-  /// far, for evaluation and for state_dict.
+  /// After the last step of an epoch, and before a checkpoint, on every rank: brings the module to
+  /// what has been learnt so far, for evaluation and for state_dict.
   virtual void end_epoch() {}
 };
 

@@ -151,8 +151,10 @@ std::vector<std::int64_t> Trainer::indices_of_epoch(int epoch) const {
 }
 
 void Trainer::save_if_due() {
-  if (!checkpoint_is_due(plan_.scenario, step_, plan_.total_steps) || own_rank() != 0) return;
+  if (!checkpoint_is_due(plan_.scenario, step_, plan_.total_steps)) return;
   const Unrecorded unrecorded(devices_);
+  strategy_.end_epoch();
+  if (own_rank() != 0) return;
   TrainingState state{step_, epoch_, batches_, strategy_.next_buckets()};
   if (state.batches == plan_.batches_per_epoch) {
     ++state.epoch;

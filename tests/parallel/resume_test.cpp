@@ -69,6 +69,12 @@ std::vector<Case> cases() {
   server.optimizer = "adam";
   server.lr = 0.01;
   for (const int stop : {1, 5, 9}) add("ps, after " + std::to_string(stop), server, stop);
+  server.variant = "b";
+  server.optimizer = "sgd";
+  server.lr = 0.1;
+  for (const int stop : {1, 5, 9}) {
+    add("ps whose servers update, after " + std::to_string(stop), server, stop);
+  }
   Scenario buckets = small_scenario("ddp", 4);
   buckets.model = "mlp:64,32,24,16,10";
   buckets.first_bucket_mb = 0.001;
