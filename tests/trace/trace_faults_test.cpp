@@ -100,6 +100,21 @@ TEST(TraceFaults, IdsAndDependenciesAreInOrder) {
             "t.json: ops[1].dependencies[1]: 0 after 0: must be ascending");
 }
 
+TEST(TraceFaults, WorkersAndServersAreTheDevices) {
+  const auto with = [](const std::string& counts, const std::string& variant) {
+    return fault(R"("buckets":[])", R"("buckets":[],"parameter_server":{)" + counts +
+                                        R"(,"worker_devices":1,"server_devices":1,"variant":")" +
+                                        variant + R"(","server_op":"sum","mode":"synchronous"})");
+  };
+  EXPECT_EQ(with(R"("workers":1,"servers":1)", "b"), "no fault");
+  EXPECT_EQ(with(R"("workers":2,"servers":1)", "b"),
+            "t.json: run.parameter_server: these are 3 devices, the run has 2");
+  EXPECT_EQ(with(R"("workers":0,"servers":2)", "b"),
+            "t.json: run.parameter_server.workers: 0 must be from 1 to 2");
+  EXPECT_EQ(with(R"("workers":1,"servers":1)", "c"),
+            "t.json: run.parameter_server.variant: 'c' must be one of b, a");
+}
+
 TEST(TraceFaults, RanksAreInRange) {
   EXPECT_EQ(fault(R"("rank":1,"stream")", R"("rank":2,"stream")"),
             "t.json: ops[1].rank: 2 must be from 0 to 1");
