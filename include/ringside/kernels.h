@@ -90,6 +90,11 @@ class Kernels {
                    double beta, const DeviceArray& b);
   /// out = a * factor, the factor rounded to the dtype first (as DDP's division by the world size).
   virtual void scale(LaunchContext&, const DeviceArray& out, const DeviceArray& a, double factor);
+  /// out = a / divisor, the divisor rounded to the dtype first; out may be a. All four floating
+  /// types; the two of 16 bits divide in float32.
+  virtual void divide(LaunchContext&, const DeviceArray& out, const DeviceArray& a, double divisor);
+  /// out = a in out's dtype; both of the four floating types.
+  virtual void convert(LaunchContext&, const DeviceArray& out, const DeviceArray& a);
   virtual void relu(LaunchContext&, const DeviceArray& y, const DeviceArray& x);
   /// dx = dy where y > 0, else 0 (where y is NaN: dy, as in PyTorch).
   virtual void relu_backward(LaunchContext&, const DeviceArray& dx, const DeviceArray& dy,
@@ -197,6 +202,32 @@ class Kernels {
                                             const DeviceArray& weight,
                                             const DeviceArray& running_mean,
                                             const DeviceArray& running_variance, double epsilon);
+
+  // ---- batch normalisation over several ranks (SyncBatchNorm), in parts with messages in between
+  /// out [2C+1] = mean and Σ (x - mean)² per channel, then the number of values per channel.
+  virtual void batch_norm_statistics(LaunchContext&, const DeviceArray& out, const DeviceArray& x);
+  /// Of `statistics` [ranks, 2C+1] of all ranks: mean and 1/sqrt(biased variance + epsilon) [C] of
+  /// all values, their number [1]; moves the running statistics as batch_norm does.
+  virtual void batch_norm_merge(LaunchContext&, const DeviceArray& mean,
+                                const DeviceArray& inverse_std, const DeviceArray& count,
+                                const DeviceArray& running_mean,
+                                const DeviceArray& running_variance, const DeviceArray& statistics,
+                                double momentum, double epsilon);
+  /// y = (x - mean) * inverse_std * weight + bias.
+  virtual void batch_norm_normalise(LaunchContext&, const DeviceArray& y, const DeviceArray& x,
+                                    const DeviceArray& mean, const DeviceArray& inverse_std,
+                                    const DeviceArray& weight, const DeviceArray& bias);
+  /// sums [2C] = Σ dy and Σ dy x̂ per channel, x̂ = (x - mean) * inverse_std: the gradients of bias
+  /// and weight.
+  virtual void batch_norm_backward_sums(LaunchContext&, const DeviceArray& sums,
+                                        const DeviceArray& dy, const DeviceArray& x,
+                                        const DeviceArray& mean, const DeviceArray& inverse_std);
+  /// dx = weight * inverse_std * (dy - Σ dy / count - x̂ Σ dy x̂ / count), with the sums over ranks.
+  virtual void batch_norm_backward_elements(LaunchContext&, const DeviceArray& dx,
+                                            const DeviceArray& dy, const DeviceArray& x,
+                                            const DeviceArray& weight, const DeviceArray& mean,
+                                            const DeviceArray& inverse_std, const DeviceArray& sums,
+                                            const DeviceArray& count);
 
   // ---- losses (mean over rows or elements), optimiser
   /// loss = logsumexp(row) - row[target] of each row, reduced: [1], or [rows] without a reduction;

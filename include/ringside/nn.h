@@ -92,6 +92,11 @@ class Module {
   /// Error(kInvalidArgument) for a module without a second head.
   virtual void use_second_head(bool use);
 
+  /// SyncBatchNorm: in training, every batch normalisation in this module takes the statistics of
+  /// all ranks of `exchange` from now on. Returns how many there are.
+  /// [torch.nn.SyncBatchNorm.convert_sync_batchnorm]
+  virtual int synchronise_batch_norm(const std::shared_ptr<const RankExchange>& exchange);
+
   /// A copy with the same structure, sharing every tensor (the start of a replica).
   virtual std::shared_ptr<Module> shallow_copy() const = 0;
   /// Replaces parameters and buffers by others on another device, in the order of named_parameters

@@ -35,7 +35,11 @@ struct ScenarioEvent {
     /// parameter `parameter` is replaced by a new tensor of zeros that the strategy does not know
     kReplace,
     /// the model's second head takes no part in this step: its parameters get no gradient
-    kUnusedHead
+    kUnusedHead,
+    /// two forwards, then a backward of each loss: ddp reduces the first alone
+    kSecondBackward,
+    /// only the backward is inside no_sync: it is forward that decides, so that all is reduced
+    kNoSyncBackward
   };
   Kind kind = Kind::kPerturb;
   int rank = 0;
@@ -45,7 +49,7 @@ struct ScenarioEvent {
   Operation operation = Operation::kBroadcast;
 };
 /// "perturb", "freeze", "stop", "slow", "fewer-batches", "other-collective", "bypass", "no-sync",
-/// "extra-forward", "replace", "unused-head".
+/// "extra-forward", "replace", "unused-head", "second-backward", "no-sync-backward".
 std::string_view to_string(ScenarioEvent::Kind kind);
 ScenarioEvent::Kind parse_event_kind(std::string_view name);
 
@@ -84,6 +88,18 @@ struct Scenario {
   std::string server_op = "mean";         ///< ps: sum, mean
   bool asynchronous = false;              ///< ps
   int staleness = 1;                      ///< ps, asynchronous: steps ahead of the slowest
+  bool find_unused_parameters = false;    ///< ddp
+  bool static_graph = false;              ///< ddp
+  bool gradient_as_bucket_view = false;   ///< ddp
+  std::string comm_hook = "none";         ///< ddp: none, allreduce, fp16, bf16
+  std::string join = "off";               ///< ddp, uneven inputs: off, initial, active, throw
+  bool sync_batchnorm = false;            ///< ddp
+  bool set_to_none = true;                ///< ddp: zero_grad drops gradients, else it zeroes them
+  bool seed_per_rank = false;             ///< ddp: rank r initialises its model with seed + r
+  std::int64_t accumulate = 1;            ///< ddp: micro batches of a step
+  bool no_sync = true;                    ///< ddp, accumulate: on all micro batches but the last
+  bool divide_loss = true;                ///< ddp, accumulate: by the number of micro batches
+  std::string frozen;                     ///< parameters without gradients, separated by commas
   Algorithm algorithm = Algorithm::kAutomatic;
   Direction direction = Direction::kUp;
   Border border = Border::kNccl;

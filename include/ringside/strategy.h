@@ -9,11 +9,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ringside/data.h"
+#include "ringside/ddp.h"
 #include "ringside/nn.h"
 #include "ringside/optim.h"
 #include "ringside/trace.h"
@@ -31,17 +33,21 @@ struct StepResult {
   std::int64_t rows = 0;
 };
 
-/// What is out of the ordinary in one step (the events of a Scenario).
+/// What is out of the ordinary in one step or micro batch (the events of a Scenario, accumulation).
 struct StepDirectives {
   /// forward through the bare module, dp.module(x) or ddp.module(x): dp uses its home device only,
   /// ddp synchronises nothing
   bool bypass = false;
-  bool no_sync = false;    ///< ddp: forward inside no_sync; gradients accumulate, no update follows
+  bool no_sync = false;  ///< ddp: forward (and backward) inside no_sync
+  /// ddp: only the backward is inside no_sync, which changes nothing: forward decides
+  bool no_sync_backward = false;
   int extra_forwards = 0;  ///< forwards without backward before the step
+  /// ddp: two forwards, then a backward of each loss: the second is not reduced
+  bool second_backward = false;
+  /// another micro batch follows: gradients are kept and added to, no update
+  bool accumulate = false;
+  double loss_factor = 1;  ///< the loss times this goes backward; the result has the loss itself
 };
-
-/// The parameters of each of DDP's buckets, without "module.".
-using BucketNames = std::vector<std::vector<std::string>>;
 
 class Strategy {
  public:
@@ -60,6 +66,9 @@ class Strategy {
   virtual std::vector<NamedTensor> state_dict() const = 0;
   virtual Module& module() = 0;
   virtual Optimizer& optimizer() = 0;
+  /// A rank without further batches in this epoch: ddp inside join takes part in what the others
+  /// still do, from step `step` on, until all have finished. Returns how many steps that were.
+  virtual int inputs_exhausted(int /*step*/) { return 0; }
   /// DDP's buckets as used from the next step on; empty for others.
   virtual std::vector<TraceRun::Bucket> buckets() const { return {}; }
   /// For a checkpoint: DDP's buckets of the next step, whose gradients may be due to be rebuilt by
@@ -110,18 +119,15 @@ struct DataParallelOptions {
 std::unique_ptr<Strategy> make_data_parallel(std::shared_ptr<Module> module, World& world,
                                              const DataParallelOptions& options);
 
-/// torch.nn.parallel.DistributedDataParallel.
-struct DdpOptions {
-  std::size_t bucket_cap_bytes = 25 * 1024 * 1024;  ///< bucket_cap_mb: a threshold, not a maximum
-  std::size_t first_bucket_bytes = 1024 * 1024;     ///< _DEFAULT_FIRST_BUCKET_BYTES
-  bool broadcast_buffers = true;
-  Algorithm algorithm = Algorithm::kAutomatic;  ///< of the buckets' all-reduce
+/// DistributedDataParallel as a strategy: the wrapper of ddp.h with a loss and an optimiser.
+struct DdpOptions : DdpWrapperOptions {
+  /// uneven inputs: every step runs inside `join`, which ends with Strategy::inputs_exhausted
+  std::optional<JoinOptions> join;
+  bool set_to_none = true;  ///< zero_grad: none (PyTorch 2), or zeros (1.13), which views need
   LossFunction loss;
   OptimizerFactory optimizer;
 };
-/// Collective: verifies that all ranks have the same parameters, broadcasts parameters and buffers
-/// from rank 0. Throws PyTorch's errors: no parameter requires grad; different numbers or shapes of
-/// parameters (both sides shown).
+/// Collective; checks and throws as the wrapper's constructor does.
 std::unique_ptr<Strategy> make_ddp(std::shared_ptr<Module> module, Rank& rank,
                                    const DdpOptions& options);
 

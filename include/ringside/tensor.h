@@ -183,6 +183,20 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                   const Tensor& running_mean, const Tensor& running_variance, bool training,
                   double momentum, double epsilon);
+/// How the ranks that normalise together exchange values. All functions enqueue, in the order of
+/// the compute stream; parallel/ makes one from a communicator.
+struct RankExchange {
+  int ranks = 1;
+  std::function<Tensor(const Tensor& own)> gather;  ///< [n] of each rank as [ranks, n]
+  std::function<void(const Tensor& values)> sum;    ///< over ranks, in place
+};
+/// batch_norm in training with the statistics of all ranks; backward sums over ranks, too, so that
+/// all must call both. The gradients of weight and bias are this rank's own. Throws
+/// Error(kInvalidArgument) for one value per channel on a single rank.
+/// [torch/nn/modules/_functions.py, SyncBatchNorm]
+Tensor sync_batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                       const Tensor& running_mean, const Tensor& running_variance, double momentum,
+                       double epsilon, const std::shared_ptr<const RankExchange>& exchange);
 /// logits [B,C], targets int64 [B]. The mean over rows that are not ignored, or the sum, is of
 /// shape {1}; the mean of no rows is NaN, as in PyTorch. Without a reduction {B}. A target outside
 /// [0,C) is an asynchronous error that names row, value and classes. Throws for a smoothing outside

@@ -38,6 +38,12 @@ void Kernels::add(LaunchContext&, const DeviceArray&, double, const DeviceArray&
 void Kernels::scale(LaunchContext&, const DeviceArray&, const DeviceArray&, double) {
   missing(*this, "scale");
 }
+void Kernels::divide(LaunchContext&, const DeviceArray&, const DeviceArray&, double) {
+  missing(*this, "divide");
+}
+void Kernels::convert(LaunchContext&, const DeviceArray&, const DeviceArray&) {
+  missing(*this, "convert");
+}
 void Kernels::relu(LaunchContext&, const DeviceArray&, const DeviceArray&) {
   missing(*this, "relu");
 }
@@ -152,6 +158,29 @@ void Kernels::batch_norm_evaluate_backward(LaunchContext&, const DeviceArray&, c
   missing(*this, "batch_norm_evaluate_backward");
 }
 
+void Kernels::batch_norm_statistics(LaunchContext&, const DeviceArray&, const DeviceArray&) {
+  missing(*this, "batch_norm_statistics");
+}
+void Kernels::batch_norm_merge(LaunchContext&, const DeviceArray&, const DeviceArray&,
+                               const DeviceArray&, const DeviceArray&, const DeviceArray&,
+                               const DeviceArray&, double, double) {
+  missing(*this, "batch_norm_merge");
+}
+void Kernels::batch_norm_normalise(LaunchContext&, const DeviceArray&, const DeviceArray&,
+                                   const DeviceArray&, const DeviceArray&, const DeviceArray&,
+                                   const DeviceArray&) {
+  missing(*this, "batch_norm_normalise");
+}
+void Kernels::batch_norm_backward_sums(LaunchContext&, const DeviceArray&, const DeviceArray&,
+                                       const DeviceArray&, const DeviceArray&, const DeviceArray&) {
+  missing(*this, "batch_norm_backward_sums");
+}
+void Kernels::batch_norm_backward_elements(LaunchContext&, const DeviceArray&, const DeviceArray&,
+                                           const DeviceArray&, const DeviceArray&,
+                                           const DeviceArray&, const DeviceArray&,
+                                           const DeviceArray&, const DeviceArray&) {
+  missing(*this, "batch_norm_backward_elements");
+}
 void Kernels::cross_entropy(LaunchContext&, const DeviceArray&, const DeviceArray&,
                             const DeviceArray&, const DeviceArray&, const CrossEntropyOptions&) {
   missing(*this, "cross_entropy");

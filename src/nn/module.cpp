@@ -140,6 +140,12 @@ void Module::use_second_head(bool /*use*/) {
               "take a model with two, such as mlp:64,32,10:heads");
 }
 
+int Module::synchronise_batch_norm(const std::shared_ptr<const RankExchange>& exchange) {
+  int converted = 0;
+  for (const auto& [name, child] : children_) converted += child->synchronise_batch_norm(exchange);
+  return converted;
+}
+
 // ---------------------------------------------------------------- new values, new tensors
 
 // Not const: it changes the tensors, though not the handles that the module holds.

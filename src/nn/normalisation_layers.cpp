@@ -39,14 +39,21 @@ class BatchNorm final : public LayerBase<BatchNorm> {
   }
   Tensor forward(const Tensor& input) override {
     check_input(input.shape());
-    Tensor output = batch_norm(input, parameter(0), parameter(1), buffer(0), buffer(1), training(),
-                               momentum_, epsilon_);
+    const Tensor output = exchange_ && training()
+                              ? sync_batch_norm(input, parameter(0), parameter(1), buffer(0),
+                                                buffer(1), momentum_, epsilon_, exchange_)
+                              : batch_norm(input, parameter(0), parameter(1), buffer(0), buffer(1),
+                                           training(), momentum_, epsilon_);
     if (training()) count_batch();
     return output;
   }
   std::string describe() const override {
-    return fmt::format("{}({}, momentum {}, epsilon {})", kind_.name, channels_, momentum_,
-                       epsilon_);
+    return fmt::format("{}({}, momentum {}, epsilon {})", exchange_ ? "SyncBatchNorm" : kind_.name,
+                       channels_, momentum_, epsilon_);
+  }
+  int synchronise_batch_norm(const std::shared_ptr<const RankExchange>& exchange) override {
+    exchange_ = exchange;
+    return 1;
   }
 
  private:
@@ -78,6 +85,7 @@ class BatchNorm final : public LayerBase<BatchNorm> {
   const BatchNormKind& kind_;
   std::int64_t channels_;
   double momentum_, epsilon_;
+  std::shared_ptr<const RankExchange> exchange_;  // null: this rank's batch alone
 };
 
 /// Over the last dimension.

@@ -31,22 +31,40 @@ CollectiveCall in_place(Operation operation, const Tensor& tensor) {
 
 }  // namespace
 
-Work enqueue_collective(Rank& rank, CollectiveCall call) {
+Work enqueue_collective(const Rank& rank, CollectiveCall call) {
   Stream& stream = rank.device.stream(StreamKind::kCommunication);
   stream.wait(rank.device.compute().record());
   return rank.communicator.call(std::move(call), stream);
 }
 
-void broadcast_from_root(Rank& rank, const std::vector<Tensor>& tensors, std::size_t limit) {
+void broadcast_from(int root, Rank& rank, const std::vector<Tensor>& tensors, std::size_t limit) {
   for (const std::vector<std::size_t>& piece : coalesce(tensors, limit)) {
     std::vector<Tensor> selected;
     for (const std::size_t index : piece) selected.push_back(tensors[index]);
     FlatBuffer flat(rank.device, selected, MemoryKind::kWorkspace, "broadcast");
     flat.copy_in(selected);
-    enqueue_collective(rank, in_place(Operation::kBroadcast, flat.flat))
-        .wait(rank.device.compute());
-    if (rank.rank != 0) flat.copy_out(selected);
+    CollectiveCall call = in_place(Operation::kBroadcast, flat.flat);
+    call.root = root;
+    enqueue_collective(rank, std::move(call)).wait(rank.device.compute());
+    if (rank.rank != root) flat.copy_out(selected);
   }
+}
+
+std::shared_ptr<const RankExchange> exchange_between_ranks(const Rank& rank) {
+  RankExchange exchange;
+  exchange.ranks = rank.communicator.size();
+  exchange.gather = [rank](const Tensor& own) {
+    const Tensor all = Tensor::empty(rank.device, Shape{rank.communicator.size(), own.numel()},
+                                     own.dtype(), MemoryKind::kActivations, own.name());
+    CollectiveCall call = in_place(Operation::kAllGather, own);
+    call.recv = all.array();
+    enqueue_collective(rank, std::move(call)).wait(rank.device.compute());
+    return all;
+  };
+  exchange.sum = [rank](const Tensor& values) {
+    enqueue_collective(rank, in_place(Operation::kAllReduce, values)).wait(rank.device.compute());
+  };
+  return std::make_shared<const RankExchange>(std::move(exchange));
 }
 
 std::vector<std::int64_t> list_of_root(Rank& rank, const std::vector<std::int64_t>& own) {
@@ -69,6 +87,14 @@ std::vector<std::int64_t> value_of_all(Rank& rank, std::int64_t value) {
   call.recv = all.array();
   enqueue_collective(rank, std::move(call)).wait(rank.device.compute());
   return as_integers(host_values(all, static_cast<double>(value)));
+}
+
+std::int64_t largest_of_all(Rank& rank, std::int64_t value) {
+  const Tensor largest = list_on_device(rank, {static_cast<double>(value)}, DType::kInt64);
+  CollectiveCall call = in_place(Operation::kAllReduce, largest);
+  call.op = ReduceOp::kMax;
+  enqueue_collective(rank, std::move(call)).wait(rank.device.compute());
+  return static_cast<std::int64_t>(host_value(largest, static_cast<double>(value)));
 }
 
 std::vector<double> sum_of_all(Rank& rank, const std::vector<double>& own) {

@@ -1,176 +1,123 @@
 #include "parallel/reducer.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <limits>
-#include <map>
+#include <numeric>
 #include <utility>
 
-#include "parallel/exchange.h"
-#include "ringside/error.h"
+#include "parallel/bucket_operations.h"
+#include "parallel/reducer_errors.h"
 
 namespace ringside {
-namespace {
 
-[[noreturn]] void throw_bad_buckets(std::string_view parameter, std::string_view problem) {
-  throw Error(ErrorKind::kInvalidInput,
-              fmt::format("checkpoint: buckets: '{}' {}", parameter, problem),
-              "the file is damaged or was changed by hand; take another checkpoint");
-}
-
-}  // namespace
-
-Reducer::Reducer(std::vector<NamedTensor> parameters, Rank& rank, const DdpOptions& options)
-    : parameters_(std::move(parameters)), rank_(rank), options_(options) {
-  std::vector<std::size_t> all(parameters_.size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i] = i;
-    parameters_[i].tensor.set_accumulate_hook([this, i](Tensor&) { gradient_ready(i); });
+Reducer::Reducer(std::vector<NamedTensor> parameters, Rank& rank, const DdpWrapperOptions& options)
+    : parameters_(std::move(parameters)),
+      rank_(rank),
+      options_(options),
+      hook_(options.communication_hook),
+      uses_(parameters_.size(), 0),
+      usage_(rank, parameters_.size()) {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    parameters_[i].tensor.set_accumulate_hook([this, i](Tensor&) { gradient_arrived(i); });
   }
-  make_buckets({all});
+  make_first_buckets();
 }
 
 Reducer::~Reducer() {
   for (NamedTensor& parameter : parameters_) parameter.tensor.set_accumulate_hook({});
 }
 
-void Reducer::make_buckets(const std::vector<std::vector<std::size_t>>& assignment) {
-  buckets_.clear();
-  places_.assign(parameters_.size(), {0, 0});
-  for (const std::vector<std::size_t>& indices : assignment) {
-    std::vector<Tensor> tensors;
-    for (std::size_t position = 0; position < indices.size(); ++position) {
-      tensors.push_back(parameters_[indices[position]].tensor);
-      places_[indices[position]] = {buckets_.size(), position};
-    }
-    buckets_.push_back({indices,
-                        FlatBuffer(rank_.device, tensors, MemoryKind::kBuckets,
-                                   fmt::format("bucket {}", buckets_.size())),
-                        indices.size(),
-                        {}});
-  }
+void Reducer::set_hook(CommunicationHook hook) {
+  check_hook_can_be_set(hook_ != nullptr, ran_);
+  hook_ = std::move(hook);
 }
+
+void Reducer::divide_by(Tensor active) {
+  active_ = std::move(active);
+  divisor_.reset();
+}
+
+// ---------------------------------------------------------------- before backward
 
 void Reducer::check_finished() const {
-  if (!started_ || finished_) return;
-  std::vector<std::size_t> missing;
-  std::vector<std::string_view> names;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (ready_[i]) continue;
-    missing.push_back(i);
-    names.push_back(parameters_[i].name);
-  }
-  throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("Expected to have finished reduction in the prior iteration before "
-                          "starting a new one: your module has parameters that were not used in "
-                          "producing loss. Parameter indices which did not receive grad for rank "
-                          "{}: {} ({})",
-                          rank_.rank, fmt::join(missing, " "), fmt::join(names, ", ")),
-              "make sure that every parameter takes part in the loss of every rank, or freeze it "
-              "before wrapping the module");
+  if (started_) throw_unfinished(parameters_, ready_, rank_.rank);
 }
 
-void Reducer::prepare() {
+void Reducer::prepare_forward() {
   check_finished();
-  if (!rebuilt_ && ready_order_.size() == parameters_.size()) rebuild();
+  if (rebuild_is_due()) rebuild();
+}
+
+void Reducer::prepare_backward(const Tensor& output) {
+  ++iterations_;
   for (Bucket& bucket : buckets_) bucket.pending = bucket.parameters.size();
   ready_.assign(parameters_.size(), false);
   if (!rebuilt_) ready_order_.clear();
+  uses_left_ = uses_;
   next_launch_ = 0;
-  started_ = false;
-  finished_ = false;
+  marked_unused_ = false;
   armed_ = true;
+  if (!finds_unused()) return;
+  unused_ = parameters_not_reached(output, parameters_);
+  walked_ = true;
 }
 
-void Reducer::rebuild() {
-  // Every rank computes the assignment from rank 0's order; c10d broadcasts the bucket sizes as
-  // well, to the same end.
-  make_buckets(assignment_of(list_of_root(rank_, {ready_order_.begin(), ready_order_.end()})));
-  rebuilt_ = true;
-}
+// ---------------------------------------------------------------- during backward
 
-std::vector<std::vector<std::size_t>> Reducer::assignment_of(
-    const std::vector<std::int64_t>& order) const {
-  std::vector<std::size_t> bytes;
-  for (const std::int64_t index : order) {
-    bytes.push_back(parameters_[static_cast<std::size_t>(index)].tensor.bytes());
-  }
-  BucketAssignment assignment =
-      assign_buckets(bytes, {options_.first_bucket_bytes, options_.bucket_cap_bytes});
-  for (std::vector<std::size_t>& bucket : assignment.buckets) {
-    for (std::size_t& position : bucket) position = static_cast<std::size_t>(order[position]);
-  }
-  return assignment.buckets;
-}
-
-BucketNames Reducer::next_buckets() const {
-  std::vector<std::vector<std::size_t>> assignment;
-  if (!rebuilt_ && ready_order_.size() == parameters_.size()) {
-    assignment = assignment_of({ready_order_.begin(), ready_order_.end()});
-  } else {
-    for (const Bucket& bucket : buckets_) assignment.push_back(bucket.parameters);
-  }
-  BucketNames names;
-  for (const std::vector<std::size_t>& indices : assignment) {
-    names.emplace_back();
-    for (const std::size_t index : indices) names.back().push_back(parameters_[index].name);
-  }
-  return names;
-}
-
-void Reducer::restore_buckets(const BucketNames& buckets) {
-  std::map<std::string_view, std::size_t> left;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) left.emplace(parameters_[i].name, i);
-  std::vector<std::vector<std::size_t>> assignment;
-  for (const std::vector<std::string>& names : buckets) {
-    if (names.empty()) throw_bad_buckets("", "stands there, a bucket without parameters");
-    assignment.emplace_back();
-    for (const std::string& name : names) {
-      const auto found = left.find(name);
-      if (found == left.end()) throw_bad_buckets(name, "is in two buckets, or no parameter");
-      assignment.back().push_back(found->second);
-      left.erase(found);
-    }
-  }
-  if (!left.empty()) throw_bad_buckets(left.begin()->first, "is in none of the buckets");
-  make_buckets(assignment);
-  rebuilt_ = true;
-}
-
-void Reducer::gradient_ready(std::size_t parameter) {
+void Reducer::gradient_arrived(std::size_t parameter) {
+  ran_ = true;
+  // Also inside no_sync: a parameter used in any of the accumulated backwards is used.
+  if (finds_unused() || in_first_static_iteration()) usage_.mark(parameter);
   if (!armed_) return;
-  if (ready_[parameter]) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("Expected to mark a variable ready only once: parameter {} ({}) got a "
-                            "second gradient in one iteration",
-                            parameter, parameters_[parameter].name),
-                "run one backward per forward, or accumulate inside no_sync");
+  if (in_first_static_iteration()) {
+    ++uses_[parameter];
+    return;
   }
-  started_ = true;
-  ready_[parameter] = true;
-  if (!rebuilt_) ready_order_.push_back(parameter);
+  if (!std::exchange(marked_unused_, true)) {
+    for (const std::size_t unused : unused_) mark_ready(unused);
+  }
+  if (options_.static_graph) {
+    if (uses_left_[parameter] == 0) throw_graph_changed(parameters_, parameter, rank_.rank);
+    if (--uses_left_[parameter] > 0) return;
+  }
+  if (rebuilds()) ready_order_.push_back(parameter);
+  mark_ready(parameter);
+}
 
+void Reducer::mark_ready(std::size_t parameter) {
+  if (ready_[parameter]) throw_ready_twice(parameters_, parameter);
+  ready_[parameter] = true;
+  started_ = true;
+  move_to_bucket(parameter);
+  if (--buckets_[places_[parameter].bucket].pending == 0) launch_ready_buckets();
+  if (next_launch_ == buckets_.size() && finds_unused()) usage_.launch();
+}
+
+double Reducer::divisor() {
+  if (!divisor_) {
+    const double ranks = rank_.communicator.size();
+    divisor_ = active_ ? host_value(active_, ranks) : ranks;
+  }
+  return *divisor_;
+}
+
+/// The gradient's values in its bucket, divided unless a communication hook does that.
+/// [reducer.cpp, mark_variable_ready_dense]
+void Reducer::move_to_bucket(std::size_t parameter) {
   const Place place = places_[parameter];
-  Bucket& bucket = buckets_[place.bucket];
-  const Tensor gradient = parameters_[parameter].tensor.grad();
-  const Tensor& view = bucket.gradients.views[place.position];
+  Tensor view = buckets_[place.bucket].gradients.views[place.position];
+  Tensor& owner = parameters_[parameter].tensor;
+  const Tensor gradient = owner.grad();
   OpContext context = rank_.device.context();
   context.bucket = static_cast<int>(place.bucket);
   const ContextScope scope(rank_.device, context);
-  const TensorRef reads[] = {{gradient.name(), &gradient.array()}};
-  const TensorRef writes[] = {{bucket.gradients.flat.name(), &view.array()}};
-  OpInfo info;
-  info.name = "copy-to-bucket";
-  info.label = parameters_[parameter].name;
-  info.flops = static_cast<double>(view.numel());
-  info.bytes = view.bytes();
-  info.reads = reads;
-  info.writes = writes;
-  rank_.device.compute().submit(
-      info, [to = view.array(), from = gradient.array(), factor = 1.0 / rank_.communicator.size()](
-                LaunchContext& launch) { launch.kernels.scale(launch, to, from, factor); });
-  if (--bucket.pending == 0) launch_ready_buckets();
+  if (!gradient) {
+    fill_in_place(view, 0);
+  } else if (lies_in(view, gradient)) {
+    if (!hook_) divide_in_place(view, divisor());
+  } else {
+    // Without a hook the reciprocal, rounded to the dtype; c10d saves a pass over the gradients so.
+    copy_to_bucket(view, gradient, hook_ ? 1 : 1 / divisor());
+    if (options_.gradient_as_bucket_view) owner.set_grad(view);
+  }
 }
 
 void Reducer::launch_ready_buckets() {
@@ -180,50 +127,112 @@ void Reducer::launch_ready_buckets() {
 }
 
 void Reducer::launch(std::size_t index) {
-  Bucket& bucket = buckets_[index];
+  buckets_[index].reduced = reduce(index, buckets_[index].gradients);
+}
+
+ReducedBucket Reducer::reduce(std::size_t index, const FlatBuffer& gradients) {
   OpContext context = rank_.device.context();
   context.phase = Phase::kAllReduce;
   context.bucket = static_cast<int>(index);
   const ContextScope scope(rank_.device, context);
-  CollectiveCall call;
-  call.operation = Operation::kAllReduce;
-  call.algorithm = options_.algorithm;
-  call.count = static_cast<std::size_t>(bucket.gradients.flat.numel());
-  call.dtype = bucket.gradients.flat.dtype();
-  call.send = bucket.gradients.flat.array();
-  call.recv = call.send;
-  bucket.work = enqueue_collective(rank_, std::move(call));
+  if (!hook_) {
+    return {gradients.flat, all_reduce_in_place(rank_, gradients.flat, options_.algorithm)};
+  }
+  GradientBucket bucket;
+  bucket.index = static_cast<int>(index);
+  bucket.is_last = index + 1 == buckets_.size();
+  bucket.values = gradients.flat;
+  bucket.gradients = gradients.views;
+  for (const std::size_t parameter : buckets_[index].parameters) {
+    bucket.parameters.push_back(parameters_[parameter].tensor);
+  }
+  ReducedBucket reduced = hook_(bucket, rank_);
+  check_hook_result(reduced.values, gradients.flat, index);
+  return reduced;
+}
+
+// ---------------------------------------------------------------- after backward
+
+/// The first iteration of a static graph: what is used, and how often, is known only now.
+/// [reducer.cpp, delay_all_reduce]
+void Reducer::reduce_at_the_end() {
+  usage_.launch();
+  unused_.clear();
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (uses_[i] == 0) unused_.push_back(i);
+    move_to_bucket(i);
+  }
+  for (; next_launch_ < buckets_.size(); ++next_launch_) launch(next_launch_);
 }
 
 void Reducer::finish() {
-  if (!armed_ || next_launch_ < buckets_.size()) return;
-  OpContext context = rank_.device.context();
-  context.phase = Phase::kFinalize;
-  for (std::size_t index = 0; index < buckets_.size(); ++index) {
-    Bucket& bucket = buckets_[index];
-    context.bucket = static_cast<int>(index);
-    const ContextScope scope(rank_.device, context);
-    bucket.work.wait(rank_.device.compute());
-    for (std::size_t i = 0; i < bucket.parameters.size(); ++i) {
-      Tensor gradient = parameters_[bucket.parameters[i]].tensor.grad();
-      copy_in_place(gradient, bucket.gradients.views[i]);
-    }
+  if (!armed_) return;
+  if (in_first_static_iteration()) reduce_at_the_end();
+  if (next_launch_ < buckets_.size()) return;
+  if (options_.static_graph && iterations_ > 1 && rebuilds()) {
+    ready_order_.insert(ready_order_.end(), unused_.begin(), unused_.end());
   }
-  finished_ = true;
+  for (std::size_t index = 0; index < buckets_.size(); ++index) finish_bucket(index);
+  if (finds_unused()) usage_.reset();
+  divisor_.reset();
+  active_ = Tensor();
+  started_ = false;
   armed_ = false;
 }
 
-std::vector<TraceRun::Bucket> Reducer::buckets() const {
-  std::vector<TraceRun::Bucket> result;
-  for (const Bucket& bucket : buckets_) {
-    TraceRun::Bucket entry;
-    entry.bytes = bucket.gradients.flat.bytes();
-    for (const std::size_t index : bucket.parameters) {
-      entry.parameters.push_back(parameters_[index].name);
-    }
-    result.push_back(std::move(entry));
+void Reducer::finish_bucket(std::size_t index) {
+  Bucket& bucket = buckets_[index];
+  OpContext context = rank_.device.context();
+  context.phase = Phase::kFinalize;
+  context.bucket = static_cast<int>(index);
+  const ContextScope scope(rank_.device, context);
+  bucket.reduced.work.wait(rank_.device.compute());
+  if (!bucket.reduced.values.same(bucket.gradients.flat)) {
+    copy_in_place(bucket.gradients.flat, bucket.reduced.values);
   }
-  return result;
+  bucket.reduced = {};
+  for (std::size_t i = 0; i < bucket.parameters.size(); ++i) finish_parameter(bucket, i);
+}
+
+/// Used by no rank: the gradient stays what it was, none or old.
+bool Reducer::stays_untouched(std::size_t parameter) {
+  return (options_.find_unused_parameters || options_.static_graph) &&
+         !usage_.used_anywhere(parameter);
+}
+
+void Reducer::finish_parameter(const Bucket& bucket, std::size_t position) {
+  const std::size_t index = bucket.parameters[position];
+  if (stays_untouched(index)) return;
+  Tensor& parameter = parameters_[index].tensor;
+  const Tensor& view = bucket.gradients.views[position];
+  Tensor gradient = parameter.grad();
+  if (options_.gradient_as_bucket_view) {
+    if (gradient && !lies_in(view, gradient)) throw_not_the_view(parameters_, index);
+    if (!gradient) parameter.set_grad(view);
+    return;
+  }
+  if (!gradient) {  // used by another rank
+    gradient = Tensor::empty(rank_.device, view.shape(), view.dtype(), MemoryKind::kGradients,
+                             view.name());
+    parameter.set_grad(gradient);
+  }
+  copy_in_place(gradient, view);
+}
+
+// ---------------------------------------------------------------- join
+
+void Reducer::shadow_backward() {
+  for (std::size_t index = 0; index < buckets_.size(); ++index) {
+    const FlatBuffer zeros = zeros_like(rank_.device, buckets_[index].gradients);
+    reduce(index, zeros).work.wait(rank_.device.compute());
+  }
+  if (finds_unused()) {
+    usage_.launch();
+    usage_.reset();
+  }
+  if (!rebuilds() || !ready_order_.empty()) return;
+  ready_order_.resize(parameters_.size());
+  std::iota(ready_order_.begin(), ready_order_.end(), 0);
 }
 
 }  // namespace ringside

@@ -14,6 +14,17 @@ namespace {
 
 using Kind = ScenarioEvent::Kind;
 
+/// The parts of a text between commas.
+std::vector<std::string> names_in(std::string_view list) {
+  std::vector<std::string> names;
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    names.emplace_back(list.substr(0, comma));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return names;
+}
+
 void check_event(const TrainingPlan& plan, const ScenarioEvent& event, Module& module) {
   if (event.kind == Kind::kFewerBatches) {
     const std::int64_t left_out = batches_left_out(plan.scenario, event.rank);
@@ -67,9 +78,14 @@ std::int64_t batches_left_out(const Scenario& scenario, int rank) {
 
 std::shared_ptr<Module> build_model(const Scenario& scenario, const TrainTest& data,
                                     Device& device) {
-  Generator generator(scenario.seed);
-  return make_model(scenario.model, {device, scenario.dtype, generator}, data.train.sample_shape,
-                    data.train.classes);
+  const auto rank = static_cast<std::uint64_t>(device.rank());
+  Generator generator(scenario.seed + (scenario.seed_per_rank ? rank : 0));
+  std::shared_ptr<Module> module = make_model(scenario.model, {device, scenario.dtype, generator},
+                                              data.train.sample_shape, data.train.classes);
+  for (const std::string& name : names_in(scenario.frozen)) {
+    parameter_named(*module, name).set_requires_grad(false);
+  }
+  return module;
 }
 
 Tensor parameter_named(const Module& module, const std::string& name) {
@@ -87,6 +103,12 @@ void rehearse(const TrainingPlan& plan) {
   const std::shared_ptr<Module> module = build_model(plan.scenario, plan.data, world->device(0));
   if (plan.start) check_start(plan, *module);
   check_checkpoints_fall_between_updates(plan.scenario, plan.total_steps);
+  if (plan.scenario.sync_batchnorm && module->synchronise_batch_norm(nullptr) == 0) {
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("sync-batchnorm: model '{}' has no batch normalisation", plan.scenario.model),
+        "take a model that has, such as mlp:64,32,10:bn or resnet:8,16");
+  }
   for (const ScenarioEvent& event : plan.scenario.events) {
     try {
       check_event(plan, event, *module);

@@ -14,7 +14,8 @@ void rehearse(const TrainingPlan& plan);
 /// How many batches of each epoch `rank` leaves out (fewer-batches).
 std::int64_t batches_left_out(const Scenario& scenario, int rank);
 
-/// The scenario's model with its first values, on `device`.
+/// The scenario's model with its first values, on `device`, whose rank may have a seed of its own;
+/// what is frozen from the beginning requires no gradient.
 std::shared_ptr<Module> build_model(const Scenario& scenario, const TrainTest& data,
                                     Device& device);
 

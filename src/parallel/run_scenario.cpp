@@ -22,11 +22,12 @@ TrainingPlan make_plan(const Scenario& scenario, const TrainTest& data, Recorder
   const int replicas = scenario.replicas();
   const std::int64_t samples = (data.train.size() + replicas - 1) / replicas;
   const std::int64_t batches = (samples + scenario.batch_size - 1) / scenario.batch_size;
+  const std::int64_t steps = (batches + scenario.accumulate - 1) / scenario.accumulate;
   std::int64_t epochs = scenario.epochs.value_or(1);
-  std::int64_t total_steps = batches * epochs;
+  std::int64_t total_steps = steps * epochs;
   if (scenario.steps) {
     total_steps = *scenario.steps;
-    epochs = batches > 0 ? (total_steps + batches - 1) / batches : 0;
+    epochs = steps > 0 ? (total_steps + steps - 1) / steps : 0;
   }
   if (total_steps > kMaxSteps) {
     throw Error(ErrorKind::kInvalidArgument,
@@ -116,12 +117,33 @@ void train_driven(World& world, const TrainingPlan& plan, TrainingResult& result
   });
 }
 
+CommunicationHook communication_hook(const Scenario& scenario) {
+  if (scenario.comm_hook == "allreduce") return all_reduce_hook(scenario.algorithm);
+  if (scenario.comm_hook == "fp16") return fp16_compress_hook(scenario.algorithm);
+  if (scenario.comm_hook == "bf16") return bf16_compress_hook(scenario.algorithm);
+  return {};
+}
+
+std::optional<JoinOptions> join_options(const Scenario& scenario) {
+  if (scenario.join == "off") return std::nullopt;
+  JoinOptions join;
+  join.divide_by_initial_world_size = scenario.join != "active";
+  join.throw_on_early_termination = scenario.join == "throw";
+  return join;
+}
+
 DdpOptions ddp_options(const Scenario& scenario) {
   constexpr double kMiB = 1024 * 1024;
   DdpOptions options;
   options.bucket_cap_bytes = static_cast<std::size_t>(scenario.bucket_cap_mb * kMiB);
   options.first_bucket_bytes = static_cast<std::size_t>(scenario.first_bucket_mb * kMiB);
   options.broadcast_buffers = scenario.broadcast_buffers;
+  options.find_unused_parameters = scenario.find_unused_parameters;
+  options.static_graph = scenario.static_graph;
+  options.gradient_as_bucket_view = scenario.gradient_as_bucket_view;
+  options.communication_hook = communication_hook(scenario);
+  options.join = join_options(scenario);
+  options.set_to_none = scenario.set_to_none;
   options.algorithm = scenario.algorithm;
   options.loss = training_loss;
   options.optimizer = optimizer_factory(scenario);
@@ -149,6 +171,7 @@ std::unique_ptr<Strategy> make_rank_strategy(const TrainingPlan& plan, Rank& ran
   const bool computes = rank.rank < scenario.replicas();
   std::shared_ptr<Module> module = computes ? first_model(plan, rank.device)
                                             : build_model(scenario, plan.data, shapes.device(0));
+  if (scenario.sync_batchnorm) convert_sync_batchnorm(*module, rank);
   if (scenario.strategy == "ddp") return make_ddp(std::move(module), rank, ddp_options(scenario));
   return make_parameter_server(std::move(module), rank, parameter_server_options(scenario));
 }

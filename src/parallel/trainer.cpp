@@ -83,6 +83,7 @@ Trainer::Trainer(const TrainingPlan& plan, Strategy& strategy, const std::vector
       epoch_(static_cast<int>(plan.first().epoch)) {
   result_.step_losses.resize(static_cast<std::size_t>(plan.total_steps), 0);
   result_.steps = step_;
+  steps_taken_.resize(result_.step_losses.size(), 0);
 }
 
 void Trainer::run() {
@@ -103,7 +104,11 @@ void Trainer::train() {
   }
   const Unrecorded unrecorded(devices_);
   result_.step_losses = summed_over_ranks(result_.step_losses);
-  for (double& loss : result_.step_losses) loss /= plan_.replicas;
+  steps_taken_ = summed_over_ranks(steps_taken_);
+  for (int step = 0; step < step_; ++step) {
+    const auto index = static_cast<std::size_t>(step);
+    result_.step_losses[index] /= std::max(steps_taken_[index], 1.0);
+  }
   result_.step_losses.resize(static_cast<std::size_t>(step_));
   result_.step_losses.erase(result_.step_losses.begin(),
                             result_.step_losses.begin() + plan_.first().step);
@@ -186,22 +191,48 @@ bool Trainer::run_epoch(int epoch) {
   Batch batch;
   const std::int64_t batches = (loader ? loader->batches() : plan_.batches_per_epoch - batches_) -
                                batches_left_out(plan_.scenario, own_rank());
-  const std::int64_t steps = std::min<std::int64_t>(batches, plan_.total_steps - step_);
+  const std::int64_t accumulate = plan_.scenario.accumulate;
+  const std::int64_t steps = std::min<std::int64_t>((batches + accumulate - 1) / accumulate,
+                                                    plan_.total_steps - step_);
   strategy_.begin_epoch(epoch, static_cast<int>(std::max<std::int64_t>(steps, 0)));
-  for (std::int64_t left = steps; left > 0; --left) {
+  for (std::int64_t done = 0; done < steps; ++done) {
     if (happens_here(ScenarioEvent::Kind::kStop)) return false;
     for (Device* device : devices_) device->context().step = step_;
     if (loader && !loader->next(batch)) break;
-    run_step(batch);
-    ++batches_;
+    const std::int64_t micro_batches = std::min(batches - done * accumulate, accumulate);
+    run_step(batch, loader.get(), micro_batches);
+    batches_ += micro_batches;
     save_if_due();
     for (Device* device : devices_) device->context().step = -1;
   }
+  step_ += strategy_.inputs_exhausted(step_);
+  result_.steps = step_;
   return true;
 }
 
-void Trainer::run_step(const Batch& batch) {
-  const StepDirectives directives = apply_events();
+void Trainer::run_step(Batch batch, Loader* loader, std::int64_t micro_batches) {
+  StepDirectives directives = apply_events();
+  if (plan_.scenario.divide_loss) directives.loss_factor = 1 / static_cast<double>(micro_batches);
+  double loss = 0;
+  for (std::int64_t left = micro_batches; left > 0; --left) {
+    StepDirectives of_batch = directives;
+    of_batch.accumulate = left > 1;
+    of_batch.no_sync = directives.no_sync || (left > 1 && plan_.scenario.no_sync);
+    loss += run_micro_batch(batch, of_batch) / static_cast<double>(micro_batches);
+    directives.extra_forwards = 0;  // before the step, not before each of its batches
+    if (left > 1 && !loader->next(batch)) break;
+  }
+  if (plan_.recorder) {
+    for (const Device* device : devices_) plan_.recorder->note_memory(*device);
+  }
+  if (step_ == plan_.first().step) result_.first_step_seconds = seconds_since(plan_.started);
+  result_.step_losses[static_cast<std::size_t>(step_)] = loss;
+  steps_taken_[static_cast<std::size_t>(step_)] = strategy_.takes_batches() ? 1 : 0;
+  result_.steps = ++step_;
+  if (own_rank() == 0 && plan_.observer.step) plan_.observer.step(step_, plan_.total_steps, loss);
+}
+
+double Trainer::run_micro_batch(const Batch& batch, const StepDirectives& directives) {
   const StepResult step = [&] {
     const UnusedHead scope(strategy_.module(), happens_here(ScenarioEvent::Kind::kUnusedHead));
     return strategy_.train_step(batch, step_, directives);
@@ -213,15 +244,9 @@ void Trainer::run_step(const Batch& batch) {
                             std::isnan(loss) ? "nan" : "infinite"),
                 fmt::format("try a smaller --lr than {}", plan_.scenario.lr));
   }
-  if (plan_.recorder) {
-    for (const Device* device : devices_) plan_.recorder->note_memory(*device);
-  }
-  if (step_ == plan_.first().step) result_.first_step_seconds = seconds_since(plan_.started);
-  result_.step_losses[static_cast<std::size_t>(step_)] = loss;
   epoch_loss_ += loss * static_cast<double>(step.rows);
   epoch_rows_ += static_cast<double>(step.rows);
-  result_.steps = ++step_;
-  if (own_rank() == 0 && plan_.observer.step) plan_.observer.step(step_, plan_.total_steps, loss);
+  return loss;
 }
 
 /// Waits for the step. 0 of a rank without a loss.
@@ -286,6 +311,12 @@ void Trainer::apply(const ScenarioEvent& event, StepDirectives& directives) {
       break;
     case ScenarioEvent::Kind::kNoSync:
       directives.no_sync = true;
+      break;
+    case ScenarioEvent::Kind::kNoSyncBackward:
+      directives.no_sync_backward = true;
+      break;
+    case ScenarioEvent::Kind::kSecondBackward:
+      directives.second_backward = true;
       break;
     case ScenarioEvent::Kind::kExtraForward:
       ++directives.extra_forwards;

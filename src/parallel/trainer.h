@@ -63,7 +63,11 @@ class Trainer {
   std::vector<std::int64_t> indices_of_epoch(int epoch) const;
   std::unique_ptr<Loader> open_loader(int epoch) const;
   bool run_epoch(int epoch);
-  void run_step(const Batch& batch);
+  /// The step that begins with `batch` and takes `micro_batches` in all, the others of `loader`,
+  /// which is null of a rank that takes none.
+  void run_step(Batch batch, Loader* loader, std::int64_t micro_batches);
+  /// One forward and backward, and the update if no other batch follows. Returns the mean loss.
+  double run_micro_batch(const Batch& batch, const StepDirectives& directives);
   double loss_of(const StepResult& step);
   StepDirectives apply_events();
   void apply(const ScenarioEvent& event, StepDirectives& directives);
@@ -80,6 +84,7 @@ class Trainer {
   std::vector<Device*> devices_;
   Rank* rank_;
   TrainingResult& result_;
+  std::vector<double> steps_taken_;  // per step: 1 where this rank took it
   int step_ = 0;
   int epoch_ = 0;
   std::int64_t batches_ = 0;  // of this epoch, trained on

@@ -66,6 +66,26 @@ void check_node_size(const Scenario& s, Text name) {
 
 void check_parts(int value, Text name) { check_range(name, value, 1, kMaxMetaDevices); }
 
+void check_join(const Scenario& s, Text name) {
+  check_one_of(name, s.join, "off initial active throw");
+  if (s.join == "off") return;
+  if (s.backend == "meta") {
+    throw_value(name, s.join, "no rank of meta can know which others have finished",
+                "choose --backend sim");
+  }
+  if (s.accumulate > 1) {
+    throw_value(name, s.join, "shadows steps of one batch, not of several",
+                "leave --accumulate out");
+  }
+}
+
+void check_set_to_none(const Scenario& s, Text name) {
+  const bool gradients_matter = s.gradient_as_bucket_view || s.find_unused_parameters;
+  if (s.set_to_none || !gradients_matter || (s.save.empty() && s.resume.empty())) return;
+  throw_value(name, "false", "the next step needs the gradients, which no checkpoint has",
+              "leave set-to-none out, or the checkpoint");
+}
+
 void check_not_negative(double value, Text name) {
   if (value >= 0 && value <= kMaxNumber) return;
   throw_value(name, fmt::format("{}", value),

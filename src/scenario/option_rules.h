@@ -34,6 +34,8 @@ void check_devices(const Scenario& scenario, Text name);
 void check_node_size(const Scenario& scenario, Text name);
 /// Workers, servers, and the devices of each.
 void check_parts(int value, Text name);
+void check_join(const Scenario& scenario, Text name);
+void check_set_to_none(const Scenario& scenario, Text name);
 void check_not_negative(double value, Text name);
 void check_decay(double value, Text name);
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "ringside/error.h"
+#include "scenario/ddp_options.h"
 #include "scenario/option_rules.h"
 #include "scenario/prefix_options.h"
 
@@ -506,15 +507,22 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .set = [](RunRequest& r, Text name, Text text) { r.out = not_empty(name, text); }},
 });
 
+constexpr auto kAllOptions = [] {
+  std::array<ScenarioOption, kOptions.size() + kDdpOptions.size()> all;
+  std::copy(kDdpOptions.begin(), kDdpOptions.end(),
+            std::copy(kOptions.begin(), kOptions.end(), all.begin()));
+  return all;
+}();
+
 }  // namespace
 
-std::span<const ScenarioOption> scenario_options() { return kOptions; }
+std::span<const ScenarioOption> scenario_options() { return kAllOptions; }
 
 const ScenarioOption* find_scenario_option(std::string_view name) {
   const auto found =
-      std::find_if(kOptions.begin(), kOptions.end(),
+      std::find_if(kAllOptions.begin(), kAllOptions.end(),
                    [&](const ScenarioOption& option) { return option.name == name; });
-  return found == kOptions.end() ? nullptr : &*found;
+  return found == kAllOptions.end() ? nullptr : &*found;
 }
 
 void set_option(RunRequest& request, const ScenarioOption& option, std::string_view text) {

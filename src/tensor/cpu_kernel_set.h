@@ -1,7 +1,8 @@
 // CpuKernels: the class behind make_cpu_kernels(). Its methods are defined by subject in
-// cpu_memory.cpp, cpu_elementwise.cpp, cpu_linear_algebra.cpp, cpu_convolution.cpp,
-// cpu_pooling.cpp, cpu_attention.cpp, cpu_normalisation.cpp, cpu_layer_norm.cpp, cpu_random.cpp,
-// cpu_losses.cpp and cpu_optimizer.cpp.
+// cpu_memory.cpp, cpu_conversion.cpp, cpu_elementwise.cpp, cpu_linear_algebra.cpp,
+// cpu_convolution.cpp, cpu_pooling.cpp, cpu_attention.cpp, cpu_normalisation.cpp,
+// cpu_sync_batch_norm.cpp, cpu_layer_norm.cpp, cpu_random.cpp, cpu_losses.cpp and
+// cpu_optimizer.cpp.
 //
 // Every kernel runs on the calling thread and adds in the order its loops show. Operators have
 // checked shapes and dtypes before they launch; kernels check values only (targets). Loops work on
@@ -30,6 +31,9 @@ class CpuKernels final : public Kernels {
   void add(LaunchContext&, const DeviceArray& out, double alpha, const DeviceArray& a, double beta,
            const DeviceArray& b) override;
   void scale(LaunchContext&, const DeviceArray& out, const DeviceArray& a, double factor) override;
+  void divide(LaunchContext&, const DeviceArray& out, const DeviceArray& a,
+              double divisor) override;
+  void convert(LaunchContext&, const DeviceArray& out, const DeviceArray& a) override;
   void relu(LaunchContext&, const DeviceArray& y, const DeviceArray& x) override;
   void relu_backward(LaunchContext&, const DeviceArray& dx, const DeviceArray& dy,
                      const DeviceArray& y) override;
@@ -103,6 +107,22 @@ class CpuKernels final : public Kernels {
                                     const DeviceArray& dy, const DeviceArray& x,
                                     const DeviceArray& weight, const DeviceArray& running_mean,
                                     const DeviceArray& running_variance, double epsilon) override;
+
+  void batch_norm_statistics(LaunchContext&, const DeviceArray& out, const DeviceArray& x) override;
+  void batch_norm_merge(LaunchContext&, const DeviceArray& mean, const DeviceArray& inverse_std,
+                        const DeviceArray& count, const DeviceArray& running_mean,
+                        const DeviceArray& running_variance, const DeviceArray& statistics,
+                        double momentum, double epsilon) override;
+  void batch_norm_normalise(LaunchContext&, const DeviceArray& y, const DeviceArray& x,
+                            const DeviceArray& mean, const DeviceArray& inverse_std,
+                            const DeviceArray& weight, const DeviceArray& bias) override;
+  void batch_norm_backward_sums(LaunchContext&, const DeviceArray& sums, const DeviceArray& dy,
+                                const DeviceArray& x, const DeviceArray& mean,
+                                const DeviceArray& inverse_std) override;
+  void batch_norm_backward_elements(LaunchContext&, const DeviceArray& dx, const DeviceArray& dy,
+                                    const DeviceArray& x, const DeviceArray& weight,
+                                    const DeviceArray& mean, const DeviceArray& inverse_std,
+                                    const DeviceArray& sums, const DeviceArray& count) override;
 
   void cross_entropy(LaunchContext&, const DeviceArray& loss, const DeviceArray& probabilities,
                      const DeviceArray& logits, const DeviceArray& targets,

@@ -1,7 +1,5 @@
 // batch_norm, in training and in evaluation.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
+#include "tensor/batch_norm_checks.h"
 #include "tensor/operator.h"
 
 namespace ringside {
@@ -62,46 +60,16 @@ class BatchNormBackward final : public Node {
   double epsilon_;
 };
 
-void check_per_channel(const Tensor& x, const Operand& operand) {
-  if (operand.tensor.shape() == Shape{x.shape()[1]}) return;
-  fail(kOp, fmt::format("{} {} does not fit input {}: it must have {} elements", operand.role,
-                        to_string(operand.tensor.shape()), to_string(x.shape()), x.shape()[1]));
-}
-
-void check_batch_norm(const Tensor& x, std::initializer_list<Operand> per_channel) {
-  check_defined(kOp, {{x, "input"}});
-  check_defined(kOp, per_channel);
-  check_alike(kOp, {{x, "input"}});
-  if (x.shape().rank() < 2) {
-    fail(kOp, fmt::format("input {} must be [batch, channels] or [batch, channels, ...]",
-                          to_string(x.shape())));
-  }
-  for (const Operand& operand : per_channel) {
-    check_alike(kOp, {{x, "input"}, operand});
-    check_per_channel(x, operand);
-  }
-}
-
-/// PyTorch's words (nn/functional.py: _verify_batch_size). An empty batch has no statistics either.
-void check_values_per_channel(const Shape& shape) {
-  const std::int64_t per_channel = shape[1] == 0 ? 0 : shape.numel() / shape[1];
-  if (per_channel > 1) return;
-  throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("Expected more than 1 value per channel when training, got input size "
-                          "[{}]",
-                          fmt::join(shape.sizes(), ", ")),
-              "give every device at least two samples, or drop the last incomplete batch");
-}
-
 }  // namespace
 
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                   const Tensor& running_mean, const Tensor& running_variance, bool training,
                   double momentum, double epsilon) {
-  check_batch_norm(x, {{weight, "weight"},
-                       {bias, "bias"},
-                       {running_mean, "running_mean"},
-                       {running_variance, "running_var"}});
+  check_batch_norm(kOp, x,
+                   {{weight, "weight"},
+                    {bias, "bias"},
+                    {running_mean, "running_mean"},
+                    {running_variance, "running_var"}});
   if (training) check_values_per_channel(x.shape());
   Tensor y = empty_activation(x, x.shape());
   Tensor mean = running_mean;

@@ -1,107 +1,418 @@
-// DistributedDataParallel against recorded runs of PyTorch's (gloo, 2 and 4 processes): even and
-// unequal splits, scaled losses, gradient accumulation with and without no_sync, BatchNorm with and
-// without broadcast_buffers.
-#include "oracle_models.h"
-#include "ringside/world.h"
+// DistributedDataParallel against recorded runs of a real PyTorch (ddp_steps.json: gloo, one
+// process a rank): training, uneven inputs, epochs of a sampler, the rounding of the division.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "ringside/ddp.h"
+#include "support/oracle_training.h"
 
 namespace ringside::test {
 namespace {
 
-struct Recorded {
-  explicit Recorded(const nlohmann::json& recorded_run)
-      : run(recorded_run),
-        dtype(parse_dtype(run["dtype"].get<std::string>())),
-        micro_batches(run["micro_batches"]),
-        data(run["data"]) {}
+std::unique_ptr<World> world_of(std::size_t ranks) {
+  WorldOptions options;
+  options.size = static_cast<int>(ranks);
+  return open_world("sim", options);
+}
 
-  double loss_factor(int rank) const {
-    const std::string rule = run["scale_loss_by"];
-    if (rule == "1/micro_batches") return 1.0 / micro_batches;
-    if (rule == "world*local/global") {
-      return static_cast<double>(run["rank_sizes"].size()) *
-             run["rank_sizes"][static_cast<std::size_t>(rank)].get<double>() /
-             run["batch_per_step"].get<double>();
-    }
-    return 1;
+std::vector<NamedTensor> buffers_of(const Module& module) { return module.named_buffers(); }
+
+/// `field`, or this rank's part of `field`_by_rank where the ranks differ.
+const Json& of_rank(Record& record, const std::string& field, int rank) {
+  const std::string by_rank = field + "_by_rank";
+  return record.has(by_rank) ? record[by_rank].at(static_cast<std::size_t>(rank)) : record[field];
+}
+
+// ---------------------------------------------------------------- what all runs have
+
+/// A model with its optimiser, as every run begins.
+struct Trained {
+  Trained(const std::shared_ptr<Module>& of_module, Record& optimizer_spec, DType of_dtype)
+      : module(of_module),
+        dtype(of_dtype),
+        tolerance(training_tolerance(dtype)),
+        optimizer(OracleOptimizer(optimizer_spec)(module->named_parameters())) {}
+
+  void expect_gradients(const Json& expected) const {
+    expect_tensors(gradients_of(*module), expected, tolerance, "gradients");
+  }
+  void expect_parameters(const Json& expected) const {
+    expect_tensors(module->named_parameters(), expected, tolerance, "parameters");
+  }
+  void expect_loss(const Tensor& loss, const Json& expected) const {
+    expect_values(host_values(loss), expected, dtype, tolerance, "loss");
   }
 
-  double loss(std::size_t step, std::size_t rank, std::size_t micro) const {
-    const nlohmann::json& recorded = run["loss"][step][rank];
-    return recorded.is_array() ? recorded[micro] : recorded;
-  }
-
-  nlohmann::json run;
+  std::shared_ptr<Module> module;
   DType dtype;
-  int micro_batches;
+  Tolerance tolerance;
+  std::unique_ptr<Optimizer> optimizer;
+};
+
+std::shared_ptr<Module> model_of(const Json& model, const std::string& place, Device& device,
+                                 DType dtype) {
+  Record spec(model, place + " model");
+  return make_oracle_model(spec, device, dtype).module;
+}
+
+Trained trained_on(const std::shared_ptr<Module>& module, const Json& optimizer,
+                   const std::string& place, DType dtype) {
+  Record spec(optimizer, place + " optimizer");
+  return {module, spec, dtype};
+}
+
+OracleData data_of(Record& record) {
+  Record spec(record["data"], record.place() + " data");
+  return OracleData(spec);
+}
+
+// ---------------------------------------------------------------- training
+
+/// A scenario of training steps; read before the ranks start.
+struct Training {
+  explicit Training(Record& record)
+      : place(record.place()),
+        model(record["model"]),
+        optimizer(record["optimizer"]),
+        dtype(record.dtype()),
+        steps(record.get<std::size_t>("steps")),
+        rank_sizes(record.get<std::vector<std::int64_t>>("rank_sizes")),
+        rows_per_step(record.get<std::int64_t>("batch_per_step")),
+        micro_batches(record.get_or<std::int64_t>("micro_batches", 1)),
+        no_sync(record.get_or("no_sync", true)),
+        scaled_by(record.get_or<std::string>("scale_loss_by", "")),
+        rank_dependent_init(record.get_or("rank_dependent_init", false)),
+        use_b(record.has("use_b") ? record["use_b"] : Json()),
+        data(data_of(record)) {
+    record.leave({"name", "detail"});
+    if (record.has("ddp")) read_options(record);
+    if (record.has("hook")) options.communication_hook = hook(record.get<std::string>("hook"));
+    if (!scaled_by.empty() && scaled_by != "1/micro_batches" && scaled_by != "world*local/global") {
+      throw std::runtime_error(place + ": scale_loss_by '" + scaled_by + "' is unknown");
+    }
+  }
+
+  void read_options(Record& record) {
+    Record ddp(record["ddp"], place + " ddp");
+    options.broadcast_buffers = ddp.get_or("broadcast_buffers", true);
+    options.find_unused_parameters = ddp.get_or("find_unused_parameters", false);
+    options.gradient_as_bucket_view = ddp.get_or("gradient_as_bucket_view", false);
+    options.static_graph = ddp.get_or("static_graph", false);
+    const double cap = ddp.get_or("bucket_cap_mb", 25.0);
+    options.bucket_cap_bytes = static_cast<std::size_t>(cap * 1024 * 1024);
+  }
+
+  CommunicationHook hook(const std::string& name) const {
+    if (name == "allreduce") return all_reduce_hook();
+    if (name == "fp16_compress") return fp16_compress_hook();
+    if (name == "bf16_compress") return bf16_compress_hook();
+    throw std::runtime_error(place + ": hook '" + name + "' is unknown");
+  }
+
+  double loss_factor(std::int64_t rows) const {
+    if (scaled_by == "1/micro_batches") return 1 / static_cast<double>(micro_batches);
+    if (scaled_by.empty()) return 1;
+    return static_cast<double>(rank_sizes.size()) * static_cast<double>(rows) /
+           static_cast<double>(rows_per_step);
+  }
+
+  std::string place;
+  const Json& model;
+  const Json& optimizer;
+  DType dtype;
+  std::size_t steps;
+  std::vector<std::int64_t> rank_sizes;
+  std::int64_t rows_per_step;
+  std::int64_t micro_batches;
+  bool no_sync;
+  std::string scaled_by;
+  bool rank_dependent_init;
+  Json use_b;  // per step and rank; null: always
+  DdpWrapperOptions options;
   OracleData data;
 };
 
-void train_rank(const Recorded& recorded, Rank& rank) {
-  const nlohmann::json& run = recorded.run;
-  const double factor = recorded.loss_factor(rank.rank);
-  DdpOptions options;
-  options.broadcast_buffers = run["broadcast_buffers"];
-  options.optimizer = sgd_of(run);
-  options.loss = [factor](const Tensor& output, const Tensor& targets) {
-    const Tensor loss = cross_entropy(output, targets);
-    return factor == 1 ? loss : scale(loss, factor);
-  };
-  // Rank 0's weights must win, whatever the others start from.
-  const std::uint64_t seed =
-      run["init_seed"].get<std::uint64_t>() + static_cast<std::uint64_t>(rank.rank);
-  const auto ddp =
-      make_ddp(model_of(run["layers"], seed, rank.device, recorded.dtype), rank, options);
+class TrainingRank {
+ public:
+  TrainingRank(const Training& training, Rank& rank)
+      : training_(training),
+        rank_(rank),
+        own_(static_cast<std::size_t>(rank.rank)),
+        module_(model_of(training.model, training.place, rank.device, training.dtype)),
+        ddp_(with_own_init(), rank, training.options),
+        trained_(trained_on(module_, training.optimizer, training.place, training.dtype)),
+        rows_(training.rank_sizes[own_]),
+        first_(std::accumulate(training.rank_sizes.begin(), training.rank_sizes.begin() + rank.rank,
+                               std::int64_t{0})) {}
 
-  std::int64_t first = 0;
-  for (int other = 0; other < rank.rank; ++other) {
-    first += run["rank_sizes"][static_cast<std::size_t>(other)].get<std::int64_t>();
-  }
-  const std::int64_t rows = run["rank_sizes"][static_cast<std::size_t>(rank.rank)];
-  for (std::size_t step = 0; step < run["loss"].size(); ++step) {
-    for (int micro = 0; micro < recorded.micro_batches; ++micro) {
-      const auto index = static_cast<std::int64_t>(step) * recorded.micro_batches + micro;
-      const std::int64_t begin = index * run["batch_per_step"].get<std::int64_t>() + first;
-      StepDirectives directives;
-      directives.no_sync = run["no_sync"].get<bool>() && micro + 1 < recorded.micro_batches;
-      const StepResult result =
-          ddp->train_step(recorded.data.batch(rank.device, recorded.dtype, begin, rows),
-                          static_cast<int>(step), directives);
-      expect_close(
-          host_value(result.loss, 0) / factor,
-          recorded.loss(step, static_cast<std::size_t>(rank.rank), static_cast<std::size_t>(micro)),
-          recorded.dtype, "loss");
+  void run(const Json& recorded) {
+    Record record(recorded, training_.place + " ddp_run, rank " + std::to_string(own_));
+    trained_.expect_parameters(record["init"]);
+    const Json& steps = record["steps"];
+    for (std::size_t step = 0; step < training_.steps; ++step) {
+      Record expected(steps.at(step), record.place() + ", step " + std::to_string(step));
+      SCOPED_TRACE(expected.place());
+      run_step(step, expected);
     }
-    if (step == 0) {
-      expect_tensors(gradients_of(ddp->module()), run["first_grads"], recorded.dtype, "gradients");
+    EXPECT_EQ(steps.size(), training_.steps) << record.place();
+  }
+
+ private:
+  const std::shared_ptr<Module>& with_own_init() {
+    if (!training_.rank_dependent_init) return module_;
+    for (const NamedTensor& entry : module_->named_parameters()) {
+      Tensor parameter = entry.tensor;
+      add_in_place(parameter, Tensor::full(rank_.device, parameter.shape(), parameter.dtype(),
+                                           rank_.rank, MemoryKind::kWorkspace));
     }
+    return module_;
   }
-  expect_tensors(ddp->module().named_parameters(), run["params"], recorded.dtype, "parameters");
-  if (run.contains("buffers_by_rank")) {
-    expect_tensors(ddp->module().named_buffers(),
-                   run["buffers_by_rank"][static_cast<std::size_t>(rank.rank)], recorded.dtype,
-                   "buffers");
+
+  void run_step(std::size_t step, Record& expected) {
+    trained_.optimizer->zero_grad();
+    if (!training_.use_b.is_null()) {
+      module_->use_second_head(training_.use_b.at(step).at(own_).get<bool>());
+    }
+    const Json& losses = expected["loss"].at(own_);
+    for (std::int64_t micro = 0; micro < training_.micro_batches; ++micro) {
+      const Tensor loss = run_micro_batch(step, micro);
+      trained_.expect_loss(loss,
+                           losses.is_array() ? losses.at(static_cast<std::size_t>(micro)) : losses);
+    }
+    trained_.expect_gradients(of_rank(expected, "grads", rank_.rank));
+    trained_.optimizer->step();
+    trained_.expect_parameters(of_rank(expected, "params", rank_.rank));
+    if (buffers_of(*module_).empty()) return;
+    expect_tensors(buffers_of(*module_), of_rank(expected, "buffers", rank_.rank),
+                   trained_.tolerance, "buffers");
   }
+
+  Tensor run_micro_batch(std::size_t step, std::int64_t micro) {
+    const bool last = micro + 1 == training_.micro_batches;
+    std::optional<DistributedDataParallel::NoSync> no_sync;
+    if (!last && training_.no_sync) no_sync.emplace(ddp_);
+    const std::int64_t index = static_cast<std::int64_t>(step) * training_.micro_batches + micro;
+    const Batch batch = training_.data.batch(rank_.device, training_.dtype,
+                                             index * training_.rows_per_step + first_, rows_);
+    const Tensor loss = cross_entropy(ddp_.forward(batch.inputs), batch.targets);
+    const double factor = training_.loss_factor(rows_);
+    ddp_.backward(factor == 1 ? loss : scale(loss, factor));
+    return loss;
+  }
+
+  const Training& training_;
+  Rank& rank_;
+  std::size_t own_;
+  std::shared_ptr<Module> module_;
+  DistributedDataParallel ddp_;
+  Trained trained_;
+  std::int64_t rows_, first_;
+};
+
+/// The same rows in one process without DDP.
+void run_single(const Training& training, const Json& recorded) {
+  const auto world = world_of(1);
+  world->drive([&] {
+    Device& device = world->device(0);
+    const auto module = model_of(training.model, training.place, device, training.dtype);
+    const Trained trained = trained_on(module, training.optimizer, training.place, training.dtype);
+    Record record(recorded, training.place + " single_run");
+    trained.expect_parameters(record["init"]);
+    const Json& steps = record["steps"];
+    const std::int64_t rows = training.rows_per_step * training.micro_batches;
+    for (std::size_t step = 0; step < training.steps; ++step) {
+      Record expected(steps.at(step), record.place() + ", step " + std::to_string(step));
+      SCOPED_TRACE(expected.place());
+      const Batch batch =
+          training.data.batch(device, training.dtype, static_cast<std::int64_t>(step) * rows, rows);
+      trained.optimizer->zero_grad();
+      const Tensor loss = cross_entropy(module->forward(batch.inputs), batch.targets);
+      backward(loss);
+      trained.expect_loss(loss, expected["loss"]);
+      trained.expect_gradients(expected["grads"]);
+      trained.optimizer->step();
+      trained.expect_parameters(expected["params"]);
+      if (buffers_of(*module).empty()) continue;
+      expect_tensors(buffers_of(*module), expected["buffers"], trained.tolerance, "buffers");
+    }
+    EXPECT_EQ(steps.size(), training.steps) << record.place();
+  });
 }
 
-/// Runs that synchronise every micro batch need an update only after the last one, which train_step
-/// does not express.
-bool expressible(const nlohmann::json& run) {
-  return run["micro_batches"] == 1 || run["no_sync"].get<bool>();
+TEST(Ddp, TrainsAsPyTorchDoes) {
+  with_oracle("ddp_steps.json", [](Record& file) {
+    file.leave({"join", "epochs", "division"});
+    const int scenarios = file.for_each("scenarios", [](Record& record) {
+      SCOPED_TRACE(record.get<std::string>("name"));
+      const Training training(record);
+      const Json& recorded = record["ddp_run"];
+      world_of(training.rank_sizes.size())->run([&](Rank& rank) {
+        TrainingRank(training, rank).run(recorded);
+      });
+      if (record.get_or("with_single", false)) run_single(training, record["single_run"]);
+    });
+    EXPECT_GT(scenarios, 0);
+  });
 }
 
-TEST(DdpOracle, TrainsAsPyTorchDoes) {
-  int compared = 0;
-  for (const nlohmann::json& run : oracle_json("recorded_ddp_steps.json")) {
-    if (!expressible(run)) continue;
-    SCOPED_TRACE(run["name"].get<std::string>());
-    const Recorded recorded(run);
-    WorldOptions options;
-    options.size = static_cast<int>(run["rank_sizes"].size());
-    const auto world = open_world("sim", options);
-    world->run([&](Rank& rank) { train_rank(recorded, rank); });
-    ++compared;
-  }
-  EXPECT_EQ(compared, 18);
+// ---------------------------------------------------------------- uneven inputs
+
+TEST(Ddp, JoinsUnevenInputsAsPyTorchDoes) {
+  with_oracle("ddp_steps.json", [](Record& file) {
+    file.leave({"scenarios", "epochs", "division"});
+    const int runs = file.for_each("join", [](Record& record) {
+      SCOPED_TRACE(record.get<std::string>("name"));
+      const auto batches = record.get<std::vector<std::size_t>>("batches_by_rank");
+      const auto rows = record.get<std::int64_t>("batch");
+      const DType dtype = record.dtype();
+      const OracleData data = data_of(record);
+      const Json& model = record["model"];
+      const Json& optimizer = record["optimizer"];
+      const Json& by_rank = record["by_rank"];
+      JoinOptions join;
+      join.divide_by_initial_world_size = record.get<bool>("divide_by_initial_world_size");
+      world_of(batches.size())->run([&](Rank& rank) {
+        const auto own = static_cast<std::size_t>(rank.rank);
+        Record expected(by_rank.at(own), record.place() + ", rank " + std::to_string(own));
+        const Json& steps = expected["steps"];
+        const auto module = model_of(model, record.place(), rank.device, dtype);
+        DistributedDataParallel ddp(module, rank);
+        const Trained trained = trained_on(module, optimizer, record.place(), dtype);
+        ddp.begin_join(join);
+        for (std::size_t step = 0; step < batches[own]; ++step) {
+          Record of_step(steps.at(step), expected.place() + ", step " + std::to_string(step));
+          const std::size_t index = step * batches.size() + own;
+          const Batch batch =
+              data.batch(rank.device, dtype, static_cast<std::int64_t>(index) * rows, rows);
+          trained.optimizer->zero_grad();
+          const Tensor loss = cross_entropy(ddp.forward(batch.inputs), batch.targets);
+          ddp.backward(loss);
+          trained.expect_loss(loss, of_step["loss"]);
+          trained.expect_gradients(of_step["grads"]);
+          trained.optimizer->step();
+          trained.expect_parameters(of_step["params"]);
+        }
+        ddp.end_join();
+        EXPECT_EQ(steps.size(), batches[own]) << expected.place();
+        trained.expect_parameters(expected["final_params"]);
+      });
+    });
+    EXPECT_GT(runs, 0);
+  });
+}
+
+// ---------------------------------------------------------------- epochs
+
+TEST(Ddp, TrainsOnASamplersEpochsAsPyTorchDoes) {
+  with_oracle("ddp_steps.json", [](Record& file) {
+    file.leave({"scenarios", "join", "division"});
+    const int runs = file.for_each("epochs", [](Record& record) {
+      SCOPED_TRACE(record.get<std::string>("name"));
+      const auto ranks = record.get<std::size_t>("world");
+      const auto epochs = record.get<std::size_t>("epochs");
+      const auto rows = record.get<std::size_t>("batch");
+      const DType dtype = record.dtype();
+      const OracleData data = data_of(record);
+      const Json& model = record["model"];
+      const Json& optimizer = record["optimizer"];
+      const Json& by_rank = record["by_rank"];
+      SamplerOptions sampling;
+      sampling.shuffle = true;
+      sampling.seed = record.seed("sampler_seed");
+      sampling.drop_last = record.get<bool>("drop_last");
+      world_of(ranks)->run([&](Rank& rank) {
+        const Json& expected = by_rank.at(static_cast<std::size_t>(rank.rank));
+        const auto module = model_of(model, record.place(), rank.device, dtype);
+        DistributedDataParallel ddp(module, rank);
+        const Trained trained = trained_on(module, optimizer, record.place(), dtype);
+        for (std::size_t epoch = 0; epoch < epochs; ++epoch) {
+          Record of_epoch(expected.at(epoch), record.place() + ", rank " +
+                                                  std::to_string(rank.rank) + ", epoch " +
+                                                  std::to_string(epoch));
+          const std::vector<std::int64_t> indices = distributed_sampler(
+              data.rows(), static_cast<int>(ranks), rank.rank, static_cast<int>(epoch), sampling);
+          EXPECT_EQ(indices, of_epoch.get<std::vector<std::int64_t>>("indices"));
+          const Json& losses = of_epoch["losses"];
+          for (std::size_t begin = 0; begin < indices.size(); begin += rows) {
+            const std::size_t count = std::min(rows, indices.size() - begin);
+            const Batch batch =
+                data.batch(rank.device, dtype, std::span(indices).subspan(begin, count));
+            trained.optimizer->zero_grad();
+            const Tensor loss = cross_entropy(ddp.forward(batch.inputs), batch.targets);
+            ddp.backward(loss);
+            trained.optimizer->step();
+            trained.expect_loss(loss, losses.at(begin / rows));
+          }
+          EXPECT_EQ(losses.size(), (indices.size() + rows - 1) / rows) << of_epoch.place();
+          trained.expect_parameters(of_epoch["params"]);
+        }
+        EXPECT_EQ(expected.size(), epochs);
+      });
+    });
+    EXPECT_GT(runs, 0);
+  });
+}
+
+// ---------------------------------------------------------------- division
+
+/// The gradient after each of `iterations`, in which rank 0 alone has one: `values`.
+std::vector<std::vector<double>> divided(const std::vector<double>& values, std::size_t ranks,
+                                         bool as_bucket_view, std::size_t iterations) {
+  std::vector<std::vector<double>> gradients;
+  world_of(ranks)->run([&](Rank& rank) {
+    Generator generator(0);
+    const auto count = static_cast<std::int64_t>(values.size());
+    const auto module = make_linear({rank.device, DType::kFloat32, generator}, count, 1, false);
+    DdpWrapperOptions options;
+    options.gradient_as_bucket_view = as_bucket_view;
+    DistributedDataParallel ddp(module, rank, options);
+    const Tensor weight = module->named_parameters().front().tensor;
+    for (std::size_t iteration = 0; iteration < iterations; ++iteration) {
+      Tensor gradient = weight.grad();
+      if (gradient) fill_in_place(gradient, 0);
+      ddp.backward(ddp.forward(Tensor::from_host(
+          rank.device, Shape{1, count}, DType::kFloat32,
+          rank.rank == 0 ? values : std::vector<double>(values.size(), 0), MemoryKind::kInputs)));
+      if (rank.rank == 0) gradients.push_back(host_values(weight.grad()));
+    }
+  });
+  return gradients;
+}
+
+TEST(Ddp, RoundsTheDivisionAsPyTorchDoes) {
+  with_oracle("ddp_steps.json", [](Record& file) {
+    file.leave({"scenarios", "join", "epochs"});
+    const int cases = file.for_each("division", [](Record& record) {
+      const auto ranks = record.get<std::size_t>("world");
+      const std::vector<double> values = oracle_values(record["values"], DType::kFloat32);
+      Record result(record["result"], record.place() + " result");
+      for (const bool view : {false, true}) {
+        const Json& rows =
+            result[std::string("gradient_as_bucket_view=") + (view ? "True" : "False")];
+        const auto gradients = divided(values, ranks, view, rows.size());
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+          expect_values(gradients[i], rows.at(i), DType::kFloat32, {},
+                        "iteration " + std::to_string(i));
+        }
+      }
+      std::vector<double> multiplied, quotients;
+      for (const double value : values) {
+        multiplied.push_back(static_cast<float>(value) *
+                             static_cast<float>(1 / static_cast<double>(ranks)));
+        quotients.push_back(static_cast<float>(value) / static_cast<float>(ranks));
+      }
+      expect_values(multiplied, result["grad * float32(1/world)"], DType::kFloat32, {}, "product");
+      expect_values(quotients, result["grad / world"], DType::kFloat32, {}, "quotient");
+    });
+    EXPECT_GT(cases, 0);
+  });
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Models, data and comparisons of the recorded PyTorch training runs
-// (tests/oracles/recorded_ddp_steps.json, recorded_dp_steps.json).
+// Models, data and comparisons of the recorded DataParallel training runs
+// (tests/oracles/recorded_dp_steps.json).
 #pragma once
 
 #include <gtest/gtest.h>

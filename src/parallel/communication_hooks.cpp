@@ -1,0 +1,58 @@
+// The communication hooks that PyTorch brings along.
+// [torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py, 1.13]
+#include <utility>
+
+#include "parallel/bucket_operations.h"
+#include "parallel/exchange.h"
+#include "ringside/ddp.h"
+
+namespace ringside {
+namespace {
+
+/// Cast, divide and sum in `dtype`, cast back into the bucket on the communication stream, behind
+/// the sum.
+ReducedBucket reduce_compressed(const GradientBucket& bucket, Rank& rank, DType dtype,
+                                Algorithm algorithm) {
+  const Tensor compressed = Tensor::empty(rank.device, bucket.values.shape(), dtype,
+                                          MemoryKind::kBuckets, bucket.values.name());
+  convert(compressed, bucket.values, rank.device.compute());
+  divide_in_place(compressed, rank.communicator.size());
+  all_reduce_in_place(rank, compressed, algorithm);
+  Stream& stream = rank.device.stream(StreamKind::kCommunication);
+  convert(bucket.values, compressed, stream);
+  return {bucket.values, Work(stream.record())};
+}
+
+}  // namespace
+
+Work all_reduce_in_place(const Rank& rank, const Tensor& tensor, Algorithm algorithm) {
+  CollectiveCall call;
+  call.operation = Operation::kAllReduce;
+  call.algorithm = algorithm;
+  call.count = static_cast<std::size_t>(tensor.numel());
+  call.dtype = tensor.dtype();
+  call.send = tensor.array();
+  call.recv = tensor.array();
+  return enqueue_collective(rank, std::move(call));
+}
+
+CommunicationHook all_reduce_hook(Algorithm algorithm) {
+  return [algorithm](const GradientBucket& bucket, Rank& rank) -> ReducedBucket {
+    divide_in_place(bucket.values, rank.communicator.size());
+    return {bucket.values, all_reduce_in_place(rank, bucket.values, algorithm)};
+  };
+}
+
+CommunicationHook fp16_compress_hook(Algorithm algorithm) {
+  return [algorithm](const GradientBucket& bucket, Rank& rank) {
+    return reduce_compressed(bucket, rank, DType::kFloat16, algorithm);
+  };
+}
+
+CommunicationHook bf16_compress_hook(Algorithm algorithm) {
+  return [algorithm](const GradientBucket& bucket, Rank& rank) {
+    return reduce_compressed(bucket, rank, DType::kBFloat16, algorithm);
+  };
+}
+
+}  // namespace ringside

@@ -1,0 +1,157 @@
+// Which parameters share a bucket: at first, and after the rebuild.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "parallel/exchange.h"
+#include "parallel/reducer.h"
+#include "ringside/error.h"
+#include "ringside/strategy.h"
+
+namespace ringside {
+namespace {
+
+using Assignment = std::vector<std::vector<std::size_t>>;
+
+/// Rank 0's assignment on every rank: first all indices and the number of buckets, then the sizes.
+/// [reducer.cpp, sync_bucket_indices]
+Assignment assignment_of_root(Rank& rank, const Assignment& own) {
+  std::vector<std::int64_t> indices;
+  std::vector<std::int64_t> sizes;
+  for (const std::vector<std::size_t>& bucket : own) {
+    indices.insert(indices.end(), bucket.begin(), bucket.end());
+    sizes.push_back(static_cast<std::int64_t>(bucket.size()));
+  }
+  indices.push_back(static_cast<std::int64_t>(own.size()));
+  indices = list_of_root(rank, indices);
+  sizes.resize(static_cast<std::size_t>(indices.back()));
+  sizes = list_of_root(rank, sizes);
+
+  Assignment assignment;
+  auto next = indices.begin();
+  for (const std::int64_t size : sizes) {
+    assignment.emplace_back(next, next + size);
+    next += size;
+  }
+  return assignment;
+}
+
+[[noreturn]] void throw_bad_buckets(std::string_view parameter, std::string_view problem) {
+  throw Error(ErrorKind::kInvalidInput,
+              fmt::format("checkpoint: buckets: '{}' {}", parameter, problem),
+              "the file is damaged or was changed by hand; take another checkpoint");
+}
+
+}  // namespace
+
+void Reducer::make_first_buckets() {
+  std::vector<std::size_t> bytes;
+  for (const NamedTensor& parameter : parameters_) bytes.push_back(parameter.tensor.bytes());
+  const std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+  Assignment assignment =
+      assign_buckets(bytes, finds_unused() ? std::vector{options_.first_bucket_bytes,
+                                                         options_.bucket_cap_bytes}
+                                           : std::vector{unlimited})
+          .buckets;
+  std::reverse(assignment.begin(), assignment.end());
+  make_buckets(assignment);
+}
+
+Assignment Reducer::rebuilt_assignment() const {
+  std::vector<std::size_t> bytes;
+  for (const std::size_t index : ready_order_) bytes.push_back(parameters_[index].tensor.bytes());
+  Assignment assignment =
+      assign_buckets(bytes, {options_.first_bucket_bytes, options_.bucket_cap_bytes}).buckets;
+  for (std::vector<std::size_t>& bucket : assignment) {
+    for (std::size_t& position : bucket) position = ready_order_[position];
+  }
+  return assignment;
+}
+
+void Reducer::rebuild() {
+  make_buckets(assignment_of_root(rank_, rebuilt_assignment()));
+  rebuilt_ = true;
+}
+
+BucketNames Reducer::next_buckets() const {
+  Assignment assignment;
+  if (rebuild_is_due()) {
+    assignment = rebuilt_assignment();
+  } else {
+    for (const Bucket& bucket : buckets_) assignment.push_back(bucket.parameters);
+  }
+  BucketNames names;
+  for (const std::vector<std::size_t>& indices : assignment) {
+    names.emplace_back();
+    for (const std::size_t index : indices) names.back().push_back(parameters_[index].name);
+  }
+  return names;
+}
+
+void Reducer::restore_buckets(const BucketNames& buckets) {
+  std::map<std::string_view, std::size_t> left;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) left.emplace(parameters_[i].name, i);
+  Assignment assignment;
+  for (const std::vector<std::string>& names : buckets) {
+    if (names.empty()) throw_bad_buckets("", "stands there, a bucket without parameters");
+    assignment.emplace_back();
+    for (const std::string& name : names) {
+      const auto found = left.find(name);
+      if (found == left.end()) throw_bad_buckets(name, "is in two buckets, or no parameter");
+      assignment.back().push_back(found->second);
+      left.erase(found);
+    }
+  }
+  if (!left.empty()) throw_bad_buckets(left.begin()->first, "is in none of the buckets");
+  make_buckets(assignment);
+  rebuilt_ = true;
+}
+
+void Reducer::make_buckets(const Assignment& assignment) {
+  buckets_.clear();  // before the new ones are made; gradients that are views keep what they need
+  places_.assign(parameters_.size(), {0, 0});
+  for (const std::vector<std::size_t>& indices : assignment) {
+    std::vector<Tensor> tensors;
+    for (std::size_t position = 0; position < indices.size(); ++position) {
+      tensors.push_back(parameters_[indices[position]].tensor);
+      places_[indices[position]] = {buckets_.size(), position};
+    }
+    buckets_.push_back({indices,
+                        FlatBuffer(rank_.device, tensors, MemoryKind::kBuckets,
+                                   fmt::format("bucket {}", buckets_.size())),
+                        indices.size(),
+                        {}});
+    if (options_.gradient_as_bucket_view) move_gradients(buckets_.back());
+  }
+}
+
+/// Gradients that are there already move to the new bucket.
+void Reducer::move_gradients(const Bucket& bucket) {
+  for (std::size_t i = 0; i < bucket.parameters.size(); ++i) {
+    Tensor& parameter = parameters_[bucket.parameters[i]].tensor;
+    if (!parameter.grad()) continue;
+    Tensor view = bucket.gradients.views[i];
+    copy_in_place(view, parameter.grad());
+    parameter.set_grad(view);
+  }
+}
+
+std::vector<TraceRun::Bucket> Reducer::buckets() const {
+  std::vector<TraceRun::Bucket> result;
+  for (const Bucket& bucket : buckets_) {
+    TraceRun::Bucket entry;
+    entry.bytes = bucket.gradients.flat.bytes();
+    for (const std::size_t index : bucket.parameters) {
+      entry.parameters.push_back(parameters_[index].name);
+    }
+    result.push_back(std::move(entry));
+  }
+  return result;
+}
+
+}  // namespace ringside

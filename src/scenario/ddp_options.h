@@ -1,0 +1,112 @@
+// The options of DistributedDataParallel's corners, rows of the table in options.cpp.
+#pragma once
+
+#include "scenario/option_rules.h"
+#include "scenario/options.h"
+
+namespace ringside::option_rules {
+
+inline constexpr Text kDdpHeading = "DistributedDataParallel";
+inline constexpr Text kCommHooks = "none allreduce fp16 bf16";
+inline constexpr Text kJoins = "off initial active throw";
+
+inline constexpr auto kDdpOptions = std::to_array<ScenarioOption>({
+    {.name = "find-unused-parameters",
+     .form = ValueForm::kFlag,
+     .help = "walk the graph after every forward for parameters that get no gradient",
+     .heading = kDdpHeading,
+     .strategies = "ddp",
+     .get = value_of<&Scenario::find_unused_parameters>,
+     .set = set_flag<&Scenario::find_unused_parameters>},
+    {.name = "static-graph",
+     .form = ValueForm::kFlag,
+     .help = "the first step, which communicates at its end, tells what all others use",
+     .heading = kDdpHeading,
+     .strategies = "ddp",
+     .get = value_of<&Scenario::static_graph>,
+     .set = set_flag<&Scenario::static_graph>},
+    {.name = "gradient-as-bucket-view",
+     .form = ValueForm::kFlag,
+     .help = "gradients live in the buckets: no copy back, less memory",
+     .heading = kDdpHeading,
+     .strategies = "ddp",
+     .get = value_of<&Scenario::gradient_as_bucket_view>,
+     .set = set_flag<&Scenario::gradient_as_bucket_view>},
+    {.name = "comm-hook",
+     .value = "NAME",
+     .help =
+         "what reduces a bucket: none (built in; default), allreduce, fp16 or bf16 (compressed)",
+     .heading = kDdpHeading,
+     .strategies = "ddp",
+     .choices = kCommHooks,
+     .get = value_of<&Scenario::comm_hook>,
+     .set = set_text<&Scenario::comm_hook>,
+     .check = [](const Scenario& s, Text name) { check_one_of(name, s.comm_hook, kCommHooks); }},
+    {.name = "join",
+     .value = "NAME",
+     .help =
+         "ranks with fewer batches: off (default: the others wait for ever), initial (they take "
+         "part with zeros, gradients divided by the world size), active (by the ranks that still "
+         "have batches) or throw",
+     .heading = kDdpHeading,
+     .strategies = "ddp",
+     .choices = kJoins,
+     .get = value_of<&Scenario::join>,
+     .set = set_text<&Scenario::join>,
+     .check = check_join},
+    {.name = "sync-batchnorm",
+     .form = ValueForm::kFlag,
+     .help = "batch normalisation over the batches of all ranks (SyncBatchNorm)",
+     .heading = kDdpHeading,
+     .strategies = "ddp",
+     .get = value_of<&Scenario::sync_batchnorm>,
+     .set = set_flag<&Scenario::sync_batchnorm>},
+    {.name = "accumulate",
+     .form = ValueForm::kInteger,
+     .value = "N",
+     .help = "batches whose gradients are accumulated in one step (default 1)",
+     .heading = kDdpHeading,
+     .strategies = "ddp",
+     .get = value_of<&Scenario::accumulate>,
+     .set = [](RunRequest& r, Text name,
+               Text text) { r.scenario.accumulate = parse_integer(name, text); },
+     .check = [](const Scenario& s, Text name) { check_range(name, s.accumulate, 1, kIntMax); }},
+    {.name = "no-sync",
+     .form = ValueForm::kFlag,
+     .help = "with --accumulate: all batches of a step but the last inside no_sync (on unless "
+             "=false)",
+     .heading = kDdpHeading,
+     .strategies = "ddp",
+     .get = value_of<&Scenario::no_sync>,
+     .set = set_flag<&Scenario::no_sync>},
+    {.name = "divide-loss",
+     .form = ValueForm::kFlag,
+     .help = "with --accumulate: each loss divided by the batches of its step (on unless =false)",
+     .heading = kDdpHeading,
+     .strategies = "ddp",
+     .get = value_of<&Scenario::divide_loss>,
+     .set = set_flag<&Scenario::divide_loss>},
+    {.name = "set-to-none",
+     .form = ValueForm::kFlag,
+     .help = "zero_grad drops the gradients, as PyTorch 2 does (on unless =false: it zeroes them)",
+     .heading = kDdpHeading,
+     .strategies = "ddp",
+     .get = value_of<&Scenario::set_to_none>,
+     .set = set_flag<&Scenario::set_to_none>,
+     .check = check_set_to_none},
+    {.name = "seed-per-rank",
+     .form = ValueForm::kFlag,
+     .help = "rank r initialises its model with seed + r, which the constructor's broadcast undoes",
+     .heading = kDdpHeading,
+     .strategies = "ddp",
+     .get = value_of<&Scenario::seed_per_rank>,
+     .set = set_flag<&Scenario::seed_per_rank>},
+    {.name = "frozen",
+     .value = "A,B,...",
+     .help = "parameters that are frozen before the model is wrapped: 0.weight,0.bias",
+     .heading = kDdpHeading,
+     .get = value_of<&Scenario::frozen>,
+     .set = set_text<&Scenario::frozen>},
+});
+
+}  // namespace ringside::option_rules
