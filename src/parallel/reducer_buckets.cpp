@@ -41,6 +41,10 @@ Assignment assignment_of_root(Rank& rank, const Assignment& own) {
   return assignment;
 }
 
+BucketedTensor bucketed(const Tensor& parameter) {
+  return {parameter.bytes(), parameter.dtype(), parameter.device().rank()};
+}
+
 [[noreturn]] void throw_bad_buckets(std::string_view parameter, std::string_view problem) {
   throw Error(ErrorKind::kInvalidInput,
               fmt::format("checkpoint: buckets: '{}' {}", parameter, problem),
@@ -50,27 +54,26 @@ Assignment assignment_of_root(Rank& rank, const Assignment& own) {
 }  // namespace
 
 void Reducer::make_first_buckets() {
-  std::vector<std::size_t> bytes;
-  for (const NamedTensor& parameter : parameters_) bytes.push_back(parameter.tensor.bytes());
+  std::vector<BucketedTensor> tensors;
+  for (const NamedTensor& parameter : parameters_) tensors.push_back(bucketed(parameter.tensor));
   const std::size_t unlimited = std::numeric_limits<std::size_t>::max();
   Assignment assignment =
-      assign_buckets(bytes, finds_unused() ? std::vector{options_.first_bucket_bytes,
-                                                         options_.bucket_cap_bytes}
-                                           : std::vector{unlimited})
+      assign_buckets(tensors, finds_unused() ? std::vector{options_.first_bucket_bytes,
+                                                           options_.bucket_cap_bytes}
+                                             : std::vector{unlimited})
           .buckets;
   std::reverse(assignment.begin(), assignment.end());
   make_buckets(assignment);
 }
 
 Assignment Reducer::rebuilt_assignment() const {
-  std::vector<std::size_t> bytes;
-  for (const std::size_t index : ready_order_) bytes.push_back(parameters_[index].tensor.bytes());
-  Assignment assignment =
-      assign_buckets(bytes, {options_.first_bucket_bytes, options_.bucket_cap_bytes}).buckets;
-  for (std::vector<std::size_t>& bucket : assignment) {
-    for (std::size_t& position : bucket) position = ready_order_[position];
+  std::vector<BucketedTensor> tensors;
+  for (const std::size_t index : ready_order_) {
+    tensors.push_back(bucketed(parameters_[index].tensor));
   }
-  return assignment;
+  return assign_buckets(tensors, {options_.first_bucket_bytes, options_.bucket_cap_bytes},
+                        ready_order_)
+      .buckets;
 }
 
 void Reducer::rebuild() {

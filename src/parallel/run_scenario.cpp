@@ -137,6 +137,7 @@ DdpOptions ddp_options(const Scenario& scenario) {
   DdpOptions options;
   options.bucket_cap_bytes = static_cast<std::size_t>(scenario.bucket_cap_mb * kMiB);
   options.first_bucket_bytes = static_cast<std::size_t>(scenario.first_bucket_mb * kMiB);
+  options.device_ids = scenario.device_ids;
   options.broadcast_buffers = scenario.broadcast_buffers;
   options.find_unused_parameters = scenario.find_unused_parameters;
   options.static_graph = scenario.static_graph;

@@ -200,9 +200,9 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
     {.name = "device-ids",
      .form = ValueForm::kIntegers,
      .value = "I,J,...",
-     .help = "devices in order, the first is home; all if not given",
+     .help = "devices in order, the first is home; all if not given (ddp: the rank's own)",
      .heading = kPlacement,
-     .strategies = "dp",
+     .strategies = "dp ddp",
      .get = value_of<&Scenario::device_ids>,
      .set =
          [](RunRequest& r, Text name, Text text) {

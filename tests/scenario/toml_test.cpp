@@ -240,8 +240,9 @@ TEST(ScenarioFile, SaysWhereTheFaultIs) {
       {"model = \"\"", "s.toml:1:9: model '': must not be empty | "},
       {"device-ids = []",
        "s.toml:1:14: device-ids: must be a list of whole numbers such as [0, 1] | "},
-      {"device-ids = [0, 1]",
-       "s.toml:1:14: device-ids: has no meaning for strategy ddp, only for dp | leave device-ids "
+      {"chunk-sizes = [0, 1]", "s.toml:1:15: chunk-sizes 0: must be at least 1 | "},
+      {"chunk-sizes = [1, 1]",
+       "s.toml:1:15: chunk-sizes: has no meaning for strategy ddp, only for dp | leave chunk-sizes "
        "out, or choose another strategy"},
       {"events = 3", "s.toml:1:10: events: must be tables, each headed [[events]] | "},
       {"events = [3]", "s.toml:1:11: events: must be tables, each headed [[events]] | "},
