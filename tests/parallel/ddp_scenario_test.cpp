@@ -1,0 +1,229 @@
+// DistributedDataParallel's corners as a scenario reaches them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ringside/error.h"
+#include "ringside/scenario.h"
+
+namespace ringside::test {
+namespace {
+
+using Kind = ScenarioEvent::Kind;
+
+Scenario two_ranks() {
+  Scenario scenario;
+  scenario.devices = 2;
+  scenario.model = "mlp:64,16,10";
+  scenario.batch_size = 16;
+  scenario.steps = 6;
+  scenario.momentum = 0.5;
+  scenario.dtype = DType::kFloat64;
+  return scenario;
+}
+
+RunReport run(const Scenario& scenario) { return run_scenario(scenario, {}, nullptr, {}); }
+
+bool ranks_agree(const RunReport& report) {
+  return std::set<std::string>(report.rank_checksums.begin(), report.rank_checksums.end()).size() ==
+         1;
+}
+
+std::string error_of(const Scenario& scenario) {
+  try {
+    run(scenario);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+void add_event(Scenario& scenario, Kind kind, int rank, int step, double amount = 0) {
+  ScenarioEvent event;
+  event.kind = kind;
+  event.rank = rank;
+  event.step = step;
+  event.amount = amount;
+  scenario.events.push_back(event);
+}
+
+void expect_losses(const RunReport& report, const RunReport& expected) {
+  ASSERT_EQ(report.step_losses.size(), expected.step_losses.size());
+  for (std::size_t step = 0; step < report.step_losses.size(); ++step) {
+    EXPECT_NEAR(report.step_losses[step], expected.step_losses[step], 1e-11) << step;
+  }
+}
+
+TEST(DdpScenario, AnUnusedHeadIsFoundIfAsked) {
+  for (const bool static_graph : {false, true}) {
+    Scenario scenario = two_ranks();
+    scenario.model = "mlp:64,16,10:heads";
+    scenario.find_unused_parameters = !static_graph;
+    scenario.static_graph = static_graph;
+    // A static graph is the same in every step; the walk allows another one each time.
+    for (int step = 0; step < (static_graph ? 6 : 2); ++step) {
+      add_event(scenario, Kind::kUnusedHead, 1, step);
+    }
+    const RunReport report = run(scenario);
+    EXPECT_TRUE(ranks_agree(report));
+    EXPECT_LT(report.step_losses.back(), report.step_losses.front());
+  }
+}
+
+TEST(DdpScenario, AStaticGraphThatChangesIsAnError) {
+  Scenario scenario = two_ranks();
+  scenario.model = "mlp:64,16,10:heads";
+  scenario.static_graph = true;
+  for (const int rank : {0, 1}) add_event(scenario, Kind::kUnusedHead, rank, 0);
+  EXPECT_NE(error_of(scenario).find("Your training graph has changed"), std::string::npos);
+}
+
+TEST(DdpScenario, WaysToTheSameNumbers) {
+  const std::string expected = run(two_ranks()).checksum;
+  Scenario scenario = two_ranks();
+  scenario.static_graph = true;
+  EXPECT_EQ(run(scenario).checksum, expected);
+  scenario = two_ranks();
+  scenario.find_unused_parameters = true;
+  EXPECT_EQ(run(scenario).checksum, expected);
+  for (const bool set_to_none : {true, false}) {
+    scenario = two_ranks();
+    scenario.gradient_as_bucket_view = true;  // of two ranks, dividing is exact
+    scenario.set_to_none = set_to_none;
+    EXPECT_EQ(run(scenario).checksum, expected);
+  }
+  scenario = two_ranks();
+  scenario.comm_hook = "allreduce";
+  EXPECT_EQ(run(scenario).checksum, expected);
+  scenario = two_ranks();
+  scenario.join = "initial";
+  EXPECT_EQ(run(scenario).checksum, expected);
+  scenario = two_ranks();
+  scenario.seed_per_rank = true;
+  EXPECT_EQ(run(scenario).checksum, expected);
+  scenario = two_ranks();
+  for (const int rank : {0, 1}) add_event(scenario, Kind::kNoSyncBackward, rank, 2);
+  EXPECT_EQ(run(scenario).checksum, expected);
+}
+
+TEST(DdpScenario, ViewsSaveTheSecondCopyOfAllGradients) {
+  const auto peak = [](bool view) {
+    Scenario scenario = two_ranks();
+    scenario.gradient_as_bucket_view = view;
+    scenario.set_to_none = false;
+    return run(scenario).memory.front().peak;
+  };
+  EXPECT_LT(peak(true), peak(false));
+}
+
+TEST(DdpScenario, CompressedGradientsAreOthersButAlike) {
+  const std::string exact = run(two_ranks()).checksum;
+  for (const std::string hook : {"fp16", "bf16"}) {
+    Scenario scenario = two_ranks();
+    scenario.comm_hook = hook;
+    const RunReport report = run(scenario);
+    EXPECT_TRUE(ranks_agree(report)) << hook;
+    EXPECT_NE(report.checksum, exact) << hook;
+    EXPECT_LT(report.step_losses.back(), report.step_losses.front()) << hook;
+  }
+}
+
+TEST(DdpScenario, MicroBatchesAreOneBatch) {
+  Scenario whole = two_ranks();
+  whole.batch_size = 48;
+  whole.steps = 5;
+  const RunReport expected = run(whole);
+  for (const bool no_sync : {true, false}) {
+    Scenario scenario = whole;
+    scenario.batch_size = 16;
+    scenario.accumulate = 3;
+    scenario.no_sync = no_sync;
+    expect_losses(run(scenario), expected);
+    scenario.divide_loss = false;
+    scenario.lr /= 3;
+    scenario.momentum = whole.momentum;
+    expect_losses(run(scenario), expected);
+  }
+}
+
+TEST(DdpScenario, AnEpochMayEndWithFewerMicroBatches) {
+  Scenario scenario = two_ranks();
+  scenario.steps.reset();
+  scenario.epochs = 2;
+  scenario.batch_size = 128;
+  const int batches = run(scenario).steps;
+  scenario.accumulate = 4;
+  EXPECT_EQ(run(scenario).steps, 2 * ((batches / 2 + 3) / 4));
+}
+
+TEST(DdpScenario, RanksWithFewerBatchesJoin) {
+  for (const std::string join : {"initial", "active"}) {
+    Scenario scenario = two_ranks();
+    scenario.model = "mlp:64,16,10:bn";
+    scenario.devices = 3;
+    scenario.steps.reset();
+    scenario.epochs = 2;
+    scenario.batch_size = 64;
+    scenario.join = join;
+    add_event(scenario, Kind::kFewerBatches, 0, 0, 2);
+    add_event(scenario, Kind::kFewerBatches, 2, 0, 1);
+    const RunReport report = run(scenario);
+    EXPECT_TRUE(ranks_agree(report)) << join;
+    scenario.events.clear();
+    scenario.join = "off";
+    EXPECT_EQ(report.steps, run(scenario).steps) << join << ": rank 1 has all its batches";
+    EXPECT_EQ(report.epochs.size(), 2U);
+    for (const double loss : report.step_losses) EXPECT_GT(loss, 0);
+  }
+}
+
+TEST(DdpScenario, JoinMayThrow) {
+  Scenario scenario = two_ranks();
+  scenario.steps.reset();
+  scenario.join = "throw";
+  add_event(scenario, Kind::kFewerBatches, 0, 0, 1);
+  EXPECT_NE(error_of(scenario).find("exhausted"), std::string::npos);
+}
+
+TEST(DdpScenario, SyncBatchNormIsOneDevicesBatchNorm) {
+  Scenario scenario = two_ranks();
+  scenario.model = "mlp:64,16,10:bn";
+  scenario.sync_batchnorm = true;
+  const RunReport ranks = run(scenario);
+  EXPECT_FALSE(ranks.checksum.empty());
+  scenario.sync_batchnorm = false;
+  const RunReport apart = run(scenario);
+  scenario.strategy = "single";
+  scenario.devices = 1;
+  scenario.batch_size = 32;
+  const RunReport single = run(scenario);
+  expect_losses(ranks, single);
+  EXPECT_GT(std::abs(apart.step_losses.back() - single.step_losses.back()), 1e-6);
+}
+
+TEST(DdpScenario, ASecondBackwardMakesTheRanksDriftApart) {
+  Scenario scenario = two_ranks();
+  for (const int rank : {0, 1}) add_event(scenario, Kind::kSecondBackward, rank, 2);
+  EXPECT_FALSE(ranks_agree(run(scenario)));
+}
+
+TEST(DdpScenario, FrozenParametersStay) {
+  for (const std::string strategy : {"single", "dp", "ddp"}) {
+    Scenario scenario = two_ranks();
+    scenario.strategy = strategy;
+    if (strategy == "single") scenario.devices = 1;
+    scenario.frozen = "0.weight,0.bias,2.weight";
+    const std::string some = run(scenario).checksum;
+    scenario.frozen.clear();
+    EXPECT_NE(run(scenario).checksum, some) << strategy;
+  }
+  Scenario all = two_ranks();
+  all.frozen = "0.weight,0.bias,2.weight,2.bias";
+  EXPECT_NE(error_of(all).find("DistributedDataParallel is not needed"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ringside::test
