@@ -39,11 +39,11 @@ class BatchNorm final : public LayerBase<BatchNorm> {
   }
   Tensor forward(const Tensor& input) override {
     check_input(input.shape());
-    const Tensor output = exchange_ && training()
-                              ? sync_batch_norm(input, parameter(0), parameter(1), buffer(0),
-                                                buffer(1), momentum_, epsilon_, exchange_)
-                              : batch_norm(input, parameter(0), parameter(1), buffer(0), buffer(1),
-                                           training(), momentum_, epsilon_);
+    Tensor output = exchange_ && training()
+                        ? sync_batch_norm(input, parameter(0), parameter(1), buffer(0), buffer(1),
+                                          momentum_, epsilon_, exchange_)
+                        : batch_norm(input, parameter(0), parameter(1), buffer(0), buffer(1),
+                                     training(), momentum_, epsilon_);
     if (training()) count_batch();
     return output;
   }

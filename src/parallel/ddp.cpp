@@ -57,7 +57,7 @@ Tensor DistributedDataParallel::forward(const Tensor& input) {
   }
   if (sends_buffers()) sync_buffers(/*has_batch=*/true);
   if (join_) sum_of_all(rank_, {synchronises ? 1.0 : 0.0});
-  const Tensor output = module_->forward(input);
+  Tensor output = module_->forward(input);
   require_forward_param_sync_ = synchronises;
   if (!synchronises) return output;
   reducer_->prepare_backward(output);

@@ -54,8 +54,8 @@ std::shared_ptr<const RankExchange> exchange_between_ranks(const Rank& rank) {
   RankExchange exchange;
   exchange.ranks = rank.communicator.size();
   exchange.gather = [rank](const Tensor& own) {
-    const Tensor all = Tensor::empty(rank.device, Shape{rank.communicator.size(), own.numel()},
-                                     own.dtype(), MemoryKind::kActivations, own.name());
+    Tensor all = Tensor::empty(rank.device, Shape{rank.communicator.size(), own.numel()},
+                               own.dtype(), MemoryKind::kActivations, own.name());
     CollectiveCall call = in_place(Operation::kAllGather, own);
     call.recv = all.array();
     enqueue_collective(rank, std::move(call)).wait(rank.device.compute());

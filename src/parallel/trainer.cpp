@@ -192,8 +192,8 @@ bool Trainer::run_epoch(int epoch) {
   const std::int64_t batches = (loader ? loader->batches() : plan_.batches_per_epoch - batches_) -
                                batches_left_out(plan_.scenario, own_rank());
   const std::int64_t accumulate = plan_.scenario.accumulate;
-  const std::int64_t steps = std::min<std::int64_t>((batches + accumulate - 1) / accumulate,
-                                                    plan_.total_steps - step_);
+  const std::int64_t steps =
+      std::min<std::int64_t>((batches + accumulate - 1) / accumulate, plan_.total_steps - step_);
   strategy_.begin_epoch(epoch, static_cast<int>(std::max<std::int64_t>(steps, 0)));
   for (std::int64_t done = 0; done < steps; ++done) {
     if (happens_here(ScenarioEvent::Kind::kStop)) return false;

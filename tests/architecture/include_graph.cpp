@@ -76,6 +76,7 @@ const std::map<std::string, std::string> kRoomOfPublicHeader = {
     {"data", "data"},
     {"comm", "comm"},
     {"world", "comm"},
+    {"ddp", "parallel"},
     {"strategy", "parallel"},
     {"scenario", "scenario"},
     {"machine", "machine"},

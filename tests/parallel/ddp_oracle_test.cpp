@@ -201,7 +201,7 @@ class TrainingRank {
     const std::int64_t index = static_cast<std::int64_t>(step) * training_.micro_batches + micro;
     const Batch batch = training_.data.batch(rank_.device, training_.dtype,
                                              index * training_.rows_per_step + first_, rows_);
-    const Tensor loss = cross_entropy(ddp_.forward(batch.inputs), batch.targets);
+    Tensor loss = cross_entropy(ddp_.forward(batch.inputs), batch.targets);
     const double factor = training_.loss_factor(rows_);
     ddp_.backward(factor == 1 ? loss : scale(loss, factor));
     return loss;

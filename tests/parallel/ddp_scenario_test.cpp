@@ -210,6 +210,15 @@ TEST(DdpScenario, ASecondBackwardMakesTheRanksDriftApart) {
   EXPECT_FALSE(ranks_agree(run(scenario)));
 }
 
+TEST(DdpScenario, ADeviceIdIsRightOnOneRankOnly) {
+  Scenario scenario = two_ranks();
+  scenario.device_ids = {0};
+  EXPECT_NE(error_of(scenario).find("rank 1: device_ids [0]"), std::string::npos);
+  scenario.device_ids = {0, 1};
+  EXPECT_NE(error_of(scenario).find("can only be None or contain a single element"),
+            std::string::npos);
+}
+
 TEST(DdpScenario, FrozenParametersStay) {
   for (const std::string strategy : {"single", "dp", "ddp"}) {
     Scenario scenario = two_ranks();
