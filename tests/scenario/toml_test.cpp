@@ -145,6 +145,37 @@ staleness = 3
   EXPECT_TRUE(ps.scenario.asynchronous);
   EXPECT_EQ(ps.scenario.staleness, 3);
 
+  const RunRequest corners = read(R"(
+model = "mlp:64,32,10:bn"
+find-unused-parameters = true
+static-graph = true
+gradient-as-bucket-view = true
+comm-hook = "fp16"
+join = "active"
+sync-batchnorm = true
+set-to-none = false
+seed-per-rank = true
+frozen = "0.weight,0.bias"
+)");
+  EXPECT_TRUE(corners.scenario.find_unused_parameters);
+  EXPECT_TRUE(corners.scenario.static_graph);
+  EXPECT_TRUE(corners.scenario.gradient_as_bucket_view);
+  EXPECT_EQ(corners.scenario.comm_hook, "fp16");
+  EXPECT_EQ(corners.scenario.join, "active");
+  EXPECT_TRUE(corners.scenario.sync_batchnorm);
+  EXPECT_FALSE(corners.scenario.set_to_none);
+  EXPECT_TRUE(corners.scenario.seed_per_rank);
+  EXPECT_EQ(corners.scenario.frozen, "0.weight,0.bias");
+
+  const RunRequest accumulating = read(R"(
+accumulate = 4
+no-sync = false
+divide-loss = false
+)");
+  EXPECT_EQ(accumulating.scenario.accumulate, 4);
+  EXPECT_FALSE(accumulating.scenario.no_sync);
+  EXPECT_FALSE(accumulating.scenario.divide_loss);
+
   const RunRequest loading = read(R"(
 save = "m-{step}.safetensors"
 save-every = 10
@@ -160,7 +191,7 @@ rename-prefix = "a.=b."
   EXPECT_EQ(loading.scenario.load, "other.safetensors");
   EXPECT_EQ(read("resume = \"m.safetensors\"").scenario.resume, "m.safetensors");
 
-  const RunRequest* const all[] = {&ddp, &dp, &adam, &ps, &loading};
+  const RunRequest* const all[] = {&ddp, &dp, &adam, &ps, &corners, &accumulating, &loading};
   for (const ScenarioOption& option : scenario_options()) {
     const bool tried = option.name == "resume" ||
                        std::any_of(std::begin(all), std::end(all), [&](const RunRequest* request) {
@@ -208,6 +239,10 @@ kind = "replace"
 parameter = "2.weight"
 [[events]]
 kind = "unused-head"
+[[events]]
+kind = "second-backward"
+[[events]]
+kind = "no-sync-backward"
 )");
   const auto& events = request.scenario.events;
   ASSERT_EQ(events.size(), event_rules().size());
@@ -220,6 +255,8 @@ kind = "unused-head"
   EXPECT_EQ(events[5].operation, Operation::kAllGather);
   EXPECT_EQ(events[9].kind, ScenarioEvent::Kind::kReplace);
   EXPECT_EQ(events[10].kind, ScenarioEvent::Kind::kUnusedHead);
+  EXPECT_EQ(events[11].kind, ScenarioEvent::Kind::kSecondBackward);
+  EXPECT_EQ(events[12].kind, ScenarioEvent::Kind::kNoSyncBackward);
   EXPECT_NO_THROW(request.scenario.validate());
 }
 
