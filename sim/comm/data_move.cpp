@@ -36,7 +36,7 @@ void DataMove::start(SimGroup& group, Meeting& meeting) {
   try {
     prepare();
   } catch (...) {
-    group.finish(meeting, std::current_exception());
+    group.finish(meeting, to_failure(std::current_exception()));
     return;
   }
   open_.store(parts_, std::memory_order_relaxed);
@@ -92,7 +92,7 @@ void DataMove::run(int part) {
     move(part);
   } catch (...) {
     const std::lock_guard lock(mutex_);
-    if (!error_) error_ = std::current_exception();
+    if (!error_) error_ = to_failure(std::current_exception());
   }
   if (open_.fetch_sub(1, std::memory_order_acq_rel) == 1) group_->finish(*meeting_, error_);
 }

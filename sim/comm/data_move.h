@@ -41,7 +41,7 @@ class DataMove : public PoolTask {
   int parts_ = 1;
   std::atomic<int> open_{0};
   std::mutex mutex_;
-  std::exception_ptr error_;  // the first; guarded by mutex_
+  Failure error_;  // the first; guarded by mutex_
 };
 
 }  // namespace ringside::sim

@@ -45,17 +45,17 @@ std::string GroupDirectory::describe(int rank) {
   return text;
 }
 
-void GroupDirectory::abort(std::exception_ptr error) { abandon(error, false); }
+void GroupDirectory::abort(Failure error) { abandon(error, false); }
 
 void GroupDirectory::abandon_uncalled() {
-  abandon(std::make_exception_ptr(
-              Error(ErrorKind::kRankFailed, "the run ended before every rank had made this call")),
+  abandon(std::make_shared<const Error>(ErrorKind::kRankFailed,
+                                        "the run ended before every rank had made this call"),
           true);
 }
 
 // Every group is taken out of its broken state before anybody is told: who is told may call again
 // at once.
-void GroupDirectory::abandon(const std::exception_ptr& error, bool only_uncalled) {
+void GroupDirectory::abandon(const Failure& error, bool only_uncalled) {
   const auto all = groups();
   Notices notices;
   {

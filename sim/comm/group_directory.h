@@ -19,12 +19,12 @@ class GroupDirectory : public CallDirectory {
 
   /// `rank` is a world rank.
   std::string describe(int rank) override;
-  void abort(std::exception_ptr error) override;
+  void abort(Failure error) override;
   /// Ends the calls that not all ranks have made, and never will: their threads have ended.
   void abandon_uncalled();
 
  private:
-  void abandon(const std::exception_ptr& error, bool only_uncalled);
+  void abandon(const Failure& error, bool only_uncalled);
   std::vector<std::shared_ptr<SimGroup>> groups();
 
   std::mutex mutex_;

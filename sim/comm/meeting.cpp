@@ -22,7 +22,7 @@ void JointCall::add(std::shared_ptr<SimGroup> group, Meeting& meeting, int side)
 }
 
 void JointCall::reached(Gate gate) {
-  const std::exception_ptr poison = gate.poison();
+  const Failure poison = gate.poison();
   {
     const std::lock_guard lock(mutex_);
     gate_ = std::move(gate);
@@ -38,7 +38,7 @@ void JointCall::dropped() {
   }
 }
 
-void JointCall::finish_one(std::exception_ptr error) {
+void JointCall::finish_one(Failure error) {
   Gate gate;
   {
     const std::lock_guard lock(mutex_);
@@ -49,7 +49,7 @@ void JointCall::finish_one(std::exception_ptr error) {
   gate.complete(error_);
 }
 
-void Notices::add(Meeting::Side& side, const std::exception_ptr& error) {
+void Notices::add(Meeting::Side& side, const Failure& error) {
   notices_.push_back({std::move(side.joint), std::move(side.split), error,
                       std::move(side.call.send.storage), std::move(side.call.recv.storage)});
 }
@@ -62,16 +62,6 @@ void Notices::deliver() {
     if (notice.split) notice.split->latch->complete(std::move(notice.error));
   }
   notices_.clear();
-}
-
-std::string text_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& exception) {
-    return exception.what();
-  } catch (...) {
-    return "an unknown exception";
-  }
 }
 
 }  // namespace ringside::sim

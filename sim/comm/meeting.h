@@ -9,13 +9,12 @@
 
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <vector>
 
 #include "comm/call_slot.h"
+#include "core/failure.h"
 #include "ringside/comm.h"
 #include "sim/comm/data_move.h"
 #include "sim/device/engine.h"
@@ -45,7 +44,7 @@ struct Meeting : CallSlot {
     int color = 0;
     int key = 0;
     bool arrived = false;
-    std::exception_ptr poison;  ///< the error its stream already had
+    Failure poison;  ///< the error its stream already had
   };
 
   Meeting(std::int64_t sequence, int count)
@@ -58,7 +57,7 @@ struct Meeting : CallSlot {
   int untold = 0;                     ///< sides that have called and have yet to hear of the end
   bool closed = false;                ///< no side will call any more
   std::shared_ptr<SimGroup> running;  ///< the owner, from when all have arrived: it ends by itself
-  std::exception_ptr error;           ///< if set, whoever arrives gets it
+  Failure error;                      ///< if set, whoever arrives gets it
   DataMove move;
 };
 
@@ -72,7 +71,7 @@ class JointCall : public GateKeeper {
   /// Lets go of them.
   void dropped() override;
   /// One of its calls is over.
-  void finish_one(std::exception_ptr error);
+  void finish_one(Failure error);
 
  private:
   struct Part {
@@ -86,7 +85,7 @@ class JointCall : public GateKeeper {
   std::mutex mutex_;  // guards what follows
   std::size_t open_ = 0;
   Gate gate_;
-  std::exception_ptr error_;  // the first
+  Failure error_;  // the first
 };
 
 /// Collected under a lock, told without one.
@@ -95,21 +94,18 @@ class Notices {
   /// Room for that many; more may be added.
   void reserve(std::size_t count) { notices_.reserve(count); }
   /// Takes from `side` whom to tell, and what its call kept alive, which is let go before.
-  void add(Meeting::Side& side, const std::exception_ptr& error);
+  void add(Meeting::Side& side, const Failure& error);
   void deliver();
 
  private:
   struct Notice {
     std::shared_ptr<JointCall> joint;
     std::shared_ptr<SplitAnswer> split;
-    std::exception_ptr error;
+    Failure error;
     std::shared_ptr<Storage> sent;
     std::shared_ptr<Storage> received;
   };
   boost::container::small_vector<Notice, 16> notices_;
 };
-
-/// The text of an exception.
-std::string text_of(const std::exception_ptr& error);
 
 }  // namespace ringside::sim

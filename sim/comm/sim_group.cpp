@@ -102,7 +102,7 @@ void SimGroup::call(Meeting& meeting, int side, const CallSignature& signature, 
                                meeting.signature(kDestination))
           : meeting.mismatch(name_);
   if (mismatch) {
-    fail(meeting, std::make_exception_ptr(*mismatch), notices);
+    fail(meeting, std::make_shared<const Error>(*mismatch), notices);
     return;
   }
   if (moves_nothing(signature)) close(meeting);
@@ -118,7 +118,7 @@ void SimGroup::call(Meeting& meeting, int side, const CallSignature& signature, 
 }
 
 // Whoever waits is told now, whoever comes later when it arrives.
-void SimGroup::fail(Meeting& meeting, const std::exception_ptr& error, Notices& notices) {
+void SimGroup::fail(Meeting& meeting, const Failure& error, Notices& notices) {
   meeting.error = error;
   for (std::size_t side = 0; side < meeting.sides.size(); ++side) {
     if (meeting.sides[side].arrived) tell(meeting, static_cast<int>(side), error, notices);
@@ -136,7 +136,7 @@ void SimGroup::close(Meeting& meeting) {
   put_back_if_over(meeting);
 }
 
-void SimGroup::tell(Meeting& meeting, int side, const std::exception_ptr& error, Notices& notices) {
+void SimGroup::tell(Meeting& meeting, int side, const Failure& error, Notices& notices) {
   notices.add(meeting.sides[static_cast<std::size_t>(side)], error);
   --meeting.untold;
 }
@@ -187,7 +187,7 @@ void SimGroup::give_places(Meeting& meeting) {
   }
 }
 
-void SimGroup::arrive(Meeting& meeting, int side_index, std::exception_ptr poison) {
+void SimGroup::arrive(Meeting& meeting, int side_index, Failure poison) {
   Notices notices;
   bool ready = false;
   {
@@ -217,11 +217,11 @@ void SimGroup::run(Meeting& meeting) {
     if (!meeting.sides[side].poison) continue;
     const CallSignature& signature = meeting.signature(static_cast<int>(side));
     finish(meeting,
-           std::make_exception_ptr(Error(
+           std::make_shared<const Error>(
                ErrorKind::kRankFailed,
                fmt::format("rank {} failed before {}: {}", rank_of(meeting, static_cast<int>(side)),
                            title(signature, meeting.sequence(), name_),
-                           text_of(meeting.sides[side].poison)))));
+                           meeting.sides[side].poison->what())));
     return;
   }
   if (meeting.signature(0).request.operation == Operation::kBarrier) {
@@ -232,7 +232,7 @@ void SimGroup::run(Meeting& meeting) {
 }
 
 // A side whose stream had an error of its own keeps that one.
-void SimGroup::finish(Meeting& meeting, const std::exception_ptr& error) {
+void SimGroup::finish(Meeting& meeting, const Failure& error) {
   Notices notices;
   std::shared_ptr<SimGroup> self;  // the last holder may be this one
   {
@@ -243,7 +243,7 @@ void SimGroup::finish(Meeting& meeting, const std::exception_ptr& error) {
     for (std::size_t i = 0; i < meeting.sides.size(); ++i) {
       const int side = static_cast<int>(i);
       if (!error) remember(meeting, side, now);
-      const std::exception_ptr& poison = meeting.sides[i].poison;
+      const Failure& poison = meeting.sides[i].poison;
       tell(meeting, side, poison ? poison : error, notices);
     }
     close(meeting);
@@ -251,7 +251,7 @@ void SimGroup::finish(Meeting& meeting, const std::exception_ptr& error) {
   notices.deliver();
 }
 
-void SimGroup::abandon(const std::exception_ptr& error, bool only_uncalled, Notices& notices) {
+void SimGroup::abandon(const Failure& error, bool only_uncalled, Notices& notices) {
   const auto forget = [&](const Meeting& meeting) {
     return !meeting.running && !(only_uncalled && meeting.complete());
   };

@@ -58,11 +58,11 @@ class SimGroup : public std::enable_shared_from_this<SimGroup> {
   /// The same for a split; the answer's latch is completed when all ranks have called.
   void enter_split(int rank, int color, int key, std::shared_ptr<SplitAnswer> answer);
   /// A stream has reached the gate of a call.
-  void arrive(Meeting& meeting, int side, std::exception_ptr poison);
+  void arrive(Meeting& meeting, int side, Failure poison);
   /// A stream will never reach it.
   void let_go(Meeting& meeting, int side);
   /// The data of a meeting that is running has been moved, or could not be.
-  void finish(Meeting& meeting, const std::exception_ptr& error);
+  void finish(Meeting& meeting, const Failure& error);
 
   /// What GroupDirectory says of a rank.
   struct OpenCall {
@@ -80,7 +80,7 @@ class SimGroup : public std::enable_shared_from_this<SimGroup> {
   /// For GroupDirectory, with mutex() held: ends with `error` the meetings that cannot end by
   /// themselves (`only_uncalled`: those that not all ranks have called), and lets all ranks go on
   /// with equal numbers.
-  void abandon(const std::exception_ptr& error, bool only_uncalled, Notices& notices);
+  void abandon(const Failure& error, bool only_uncalled, Notices& notices);
   BriefMutex& mutex() { return mutex_; }
 
  private:
@@ -99,9 +99,9 @@ class SimGroup : public std::enable_shared_from_this<SimGroup> {
   Meeting* open_meeting(std::int64_t sequence, int sides);
   Sequence& sequence_of(const CallSignature& signature);
   void call(Meeting& meeting, int side, const CallSignature& signature, Notices& notices);
-  void fail(Meeting& meeting, const std::exception_ptr& error, Notices& notices);
+  void fail(Meeting& meeting, const Failure& error, Notices& notices);
   void close(Meeting& meeting);
-  void tell(Meeting& meeting, int side, const std::exception_ptr& error, Notices& notices);
+  void tell(Meeting& meeting, int side, const Failure& error, Notices& notices);
   void put_back_if_over(Meeting& meeting);
   void remember(Meeting& meeting, int side, CallSlot::Clock::time_point when);
   void give_places(Meeting& meeting);

@@ -35,7 +35,7 @@ bool Scheduler::declare_deadlock(Lock& lock, int callers) {
   const auto report = std::make_shared<const Error>(describe_deadlock(lock));
   CallDirectory* directory = directory_;
   lock.unlock();
-  if (directory != nullptr) directory->abort(to_exception(report));
+  if (directory != nullptr) directory->abort(report);
   unblock(blockers, report);  // those that no communicator knows of
   lock.lock();
 
@@ -116,7 +116,7 @@ Scheduler::Blockers Scheduler::find_blockers() {
 }
 
 void Scheduler::unblock(const Blockers& blockers, const Failure& failure) {
-  for (const Gate& gate : blockers.gates) gate.complete(to_exception(failure));
+  for (const Gate& gate : blockers.gates) gate.complete(failure);
   for (const auto& latch : blockers.latches) complete_latch(*latch, failure);
 }
 

@@ -20,9 +20,7 @@ class SimLatch : public Latch, public Markable {
     if (done() && counter_->failure) raise(counter_->failure);
     if (deadlock) raise(deadlock);
   }
-  void complete(std::exception_ptr error) override {
-    scheduler_.complete_latch(*counter_, to_failure(error));
-  }
+  void complete(Failure failure) override { scheduler_.complete_latch(*counter_, failure); }
   const Mark& mark() const override { return mark_; }
   const Scheduler* owner() const override { return &scheduler_; }
 
@@ -34,12 +32,12 @@ class SimLatch : public Latch, public Markable {
 
 }  // namespace
 
-void Gate::complete(const std::exception_ptr& error) const {
+void Gate::complete(const Failure& failure) const {
   if (!device_ || !stream_->open_gate.leave(number_)) return;
-  device_->scheduler->complete_gate(*stream_, to_failure(error));
+  device_->scheduler->complete_gate(*stream_, failure);
 }
 
-std::exception_ptr Gate::poison() const { return to_exception(stream_->open_gate.poison()); }
+Failure Gate::poison() const { return stream_->open_gate.poison(); }
 
 struct Engine::Impl {
   explicit Impl(const EngineOptions& options) : scheduler(options) {}

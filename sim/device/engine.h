@@ -14,12 +14,12 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "core/failure.h"
 #include "ringside/device.h"
 #include "ringside/kernels.h"
 
@@ -43,11 +43,11 @@ class Gate {
   /// The `number`-th task of `stream`, which belongs to `device`.
   Gate(std::shared_ptr<DeviceState> device, StreamQueue& stream, std::uint64_t number)
       : device_(std::move(device)), stream_(&stream), number_(number) {}
-  /// The stream goes on; with an error the stream takes it as its asynchronous error.
-  void complete(const std::exception_ptr& error = {}) const;
+  /// The stream goes on; with a failure the stream takes it as its asynchronous error.
+  void complete(const Failure& failure = {}) const;
   /// The asynchronous error that the stream already had when it reached the gate (its data cannot
   /// be trusted); null if none. To be asked before complete().
-  std::exception_ptr poison() const;
+  Failure poison() const;
 
  private:
   std::shared_ptr<DeviceState> device_;
@@ -77,7 +77,7 @@ class PoolTask {
 /// An event that a communicator completes by hand (split, calls that carry no data).
 class Latch : public Event {
  public:
-  virtual void complete(std::exception_ptr error = {}) = 0;
+  virtual void complete(Failure failure = {}) = 0;
 
  protected:
   Latch() : Event(kNoOp) {}
@@ -94,7 +94,7 @@ class CallDirectory {
   virtual std::string describe(int rank) = 0;
   /// Fails every open gate and latch with `error` and makes all communicators usable again (equal
   /// sequence numbers).
-  virtual void abort(std::exception_ptr error) = 0;
+  virtual void abort(Failure failure) = 0;
 };
 
 class Engine {

@@ -215,14 +215,14 @@ void Scheduler::reach_gate(StreamQueue& stream) {
   const Gate gate(device.shared_from_this(), stream, number);
   stream.open_gate.enter(number, device.failure_of(task.generation));
   if (stopping_) {
-    gate.complete(to_exception(closed_world()));
+    gate.complete(closed_world());
     keeper->dropped();
     return;
   }
   try {
     keeper->reached(gate);
   } catch (...) {
-    gate.complete(std::current_exception());
+    gate.complete(to_failure(std::current_exception()));
   }
 }
 

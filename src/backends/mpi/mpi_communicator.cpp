@@ -115,13 +115,13 @@ void MpiCommunicator::enqueue_joint(Stream& stream, std::span<PendingCall> calls
   shared_.progress.post([joint] {
     joint->wait_until_told();
     if (joint->gate) {
-      std::exception_ptr error;
+      Failure failure;
       try {
         execute(joint->calls, joint->gate->poison() != nullptr);
       } catch (...) {
-        error = std::current_exception();
+        failure = to_failure(std::current_exception());
       }
-      joint->gate->complete(error);
+      joint->gate->complete(failure);
     }
     joint->hold.reset();
   });

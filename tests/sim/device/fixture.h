@@ -125,14 +125,14 @@ class Barrier : public CallDirectory {
     return {};
   }
 
-  void abort(std::exception_ptr error) override {
+  void abort(Failure failure) override {
     std::vector<std::pair<int, Gate>> open;
     {
       const std::lock_guard lock(mutex_);
       open.swap(waiting_);
       ++aborts_;
     }
-    for (auto& [rank, gate] : open) gate.complete(error);
+    for (auto& [rank, gate] : open) gate.complete(failure);
   }
 
   int aborts() {

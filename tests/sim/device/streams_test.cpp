@@ -177,7 +177,7 @@ TEST(Gates, HoldTheirStreamUntilTheyAreCompleted) {
     EXPECT_FALSE(event->done());
     EXPECT_EQ(gate->poison(), nullptr);
     gate->complete();
-    gate->complete(std::make_exception_ptr(Error(ErrorKind::kIo, "too late to matter")));
+    gate->complete(std::make_shared<const Error>(ErrorKind::kIo, "too late to matter"));
     event->synchronize();
     EXPECT_EQ(after, 1);
   });
@@ -237,7 +237,7 @@ TEST(Latches, AreCompletedByHandOnce) {
     machine.compute(0).enqueue([&](LaunchContext&) { ran = 1; });
     EXPECT_FALSE(machine.compute(0).record()->done());
     latch->complete();
-    latch->complete(std::make_exception_ptr(Error(ErrorKind::kIo, "too late to matter")));
+    latch->complete(std::make_shared<const Error>(ErrorKind::kIo, "too late to matter"));
     latch->synchronize();
     machine.compute(0).synchronize();
     EXPECT_EQ(ran, 1);
@@ -249,7 +249,7 @@ TEST(Latches, PassTheirErrorToHostsAndStreams) {
     Machine machine(1);
     const auto latch = machine.engine->make_latch();
     machine.compute(0).wait(latch);
-    latch->complete(std::make_exception_ptr(Error(ErrorKind::kCommMismatch, "sizes differ")));
+    latch->complete(std::make_shared<const Error>(ErrorKind::kCommMismatch, "sizes differ"));
     for (int i = 0; i < 2; ++i) {
       const Error error = error_of([&] { latch->synchronize(); });
       EXPECT_EQ(error.kind(), ErrorKind::kCommMismatch);
@@ -261,13 +261,14 @@ TEST(Latches, PassTheirErrorToHostsAndStreams) {
 
 TEST(Post, RunsTasksOnThePool) {
   with_time_limit([] {
-    Machine machine(1);
-    const auto latch = machine.engine->make_latch();
+    std::shared_ptr<Latch>
+        latch;  // outlives the pool: complete() may be at it when the host goes on
     std::atomic<int> ran = 0;
-    // The task holds the latch: complete() may still be at it when the host goes on.
-    Job job([&ran, latch] {
+    Job job([&] {
       if (++ran == 10) latch->complete();
     });
+    Machine machine(1);
+    latch = machine.engine->make_latch();
     for (int part = 0; part < 10; ++part) machine.engine->post(job, part);
     latch->synchronize();
     EXPECT_EQ(ran, 10);
