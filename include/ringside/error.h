@@ -26,7 +26,10 @@ enum class ErrorKind {
   kRankFailed,    ///< another rank failed, so that this one cannot go on (exit status 1)
   /// an asynchronous error of a device, surfaced at a synchronisation (exit status 1)
   kDevice,
-  kNotFinite  ///< NaN or infinity where a finite number is required (exit status 1)
+  kNotFinite,  ///< NaN or infinity where a finite number is required (exit status 1)
+  /// training cannot go on, where PyTorch raises a RuntimeError; or its check (verify) found it
+  /// wrong (exit status 1)
+  kTrainingFailed
 };
 
 /// "invalid argument", "out of memory", ...: the name used in JSON output and tests.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ringside/tensor.h"
+#include "ringside/value.h"
 
 namespace ringside {
 
@@ -68,6 +69,11 @@ class Module {
  public:
   virtual ~Module() = default;
   virtual Tensor forward(const Tensor& input) = 0;
+  /// module(*positional, **keywords): what a wrapper calls. A module with more inputs or other
+  /// outputs than a tensor overrides it; the others take one tensor, by its place or as `input`.
+  /// Throws Error(kTrainingFailed), Python's TypeError: "forward() missing 1 required positional
+  /// argument: 'input'".
+  virtual Value call(const Arguments& arguments);
   /// "Linear(64, 32)".
   virtual std::string describe() const = 0;
 

@@ -39,7 +39,13 @@ struct ScenarioEvent {
     /// two forwards, then a backward of each loss: ddp reduces the first alone
     kSecondBackward,
     /// only the backward is inside no_sync: it is forward that decides, so that all is reduced
-    kNoSyncBackward
+    kNoSyncBackward,
+    /// dp: forward gets a keyword argument that is no tensor, which every device gets: one without
+    /// rows is called without its input
+    kFlagKeyword,
+    /// dp: the optimiser was wrapped in DataParallel, too: its zero_grad does nothing, its step
+    /// fails
+    kWrapOptimizer
   };
   Kind kind = Kind::kPerturb;
   int rank = 0;
@@ -49,7 +55,8 @@ struct ScenarioEvent {
   Operation operation = Operation::kBroadcast;
 };
 /// "perturb", "freeze", "stop", "slow", "fewer-batches", "other-collective", "bypass", "no-sync",
-/// "extra-forward", "replace", "unused-head", "second-backward", "no-sync-backward".
+/// "extra-forward", "replace", "unused-head", "second-backward", "no-sync-backward",
+/// "flag-keyword", "wrap-optimizer".
 std::string_view to_string(ScenarioEvent::Kind kind);
 ScenarioEvent::Kind parse_event_kind(std::string_view name);
 
@@ -77,6 +84,10 @@ struct Scenario {
   std::vector<int> device_ids;            ///< dp
   std::optional<int> output_device;       ///< dp
   std::vector<std::int64_t> chunk_sizes;  ///< dp
+  int dim = 0;                            ///< dp: of every tensor, what is split and joined
+  std::optional<int> module_device;       ///< dp: where the module is built; empty = home
+  std::string loss_in = "output";         ///< dp: "output" (of the gather) or "forward"
+  std::string gathered_loss = "mean";     ///< dp, loss in forward: "mean" or "sum" of the losses
   double bucket_cap_mb = 25;              ///< ddp, MiB
   double first_bucket_mb = 1;             ///< ddp, MiB
   bool broadcast_buffers = true;          ///< ddp
@@ -106,6 +117,8 @@ struct Scenario {
   int pieces = 1;          ///< of chain and double tree
   int node_size = 0;       ///< of the hierarchical algorithm; 0: chosen (schedule.h)
   std::size_t memory = 0;  ///< bytes per device; 0 = unlimited
+  /// bytes of each device in order, instead of memory; empty = all alike
+  std::vector<std::size_t> device_memory;
   int loader_workers = 0;
   bool pin_memory = false;
   bool non_blocking = false;
@@ -158,7 +171,8 @@ struct RunReport {
   std::vector<MemoryAccount> memory;        ///< per device, at the end (with peaks)
   std::size_t parameters = 0;
   std::size_t parameter_bytes = 0;
-  double first_step_seconds = 0;  ///< from the call until the first step has ended
+  std::vector<std::string> warnings;  ///< PyTorch's, in order, each once
+  double first_step_seconds = 0;      ///< from the call until the first step has ended
   double seconds = 0;
 };
 
@@ -166,6 +180,7 @@ struct RunReport {
 struct RunObserver {
   std::function<void(int step, int total_steps, double loss)> step;
   std::function<void(const EpochReport&)> epoch;
+  std::function<void(const std::string& text)> warning;  ///< at once, each text once
 };
 
 /// Runs the scenario on its backend. `trace` (may be null) receives what `trace_options` selects;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "ringside/data.h"
+#include "ringside/data_parallel.h"
 #include "ringside/ddp.h"
 #include "ringside/nn.h"
 #include "ringside/optim.h"
@@ -47,6 +48,11 @@ struct StepDirectives {
   /// another micro batch follows: gradients are kept and added to, no update
   bool accumulate = false;
   double loss_factor = 1;  ///< the loss times this goes backward; the result has the loss itself
+  /// dp: forward gets a keyword argument that is no tensor: model(x, flag=True)
+  bool flag_keyword = false;
+  /// dp: the optimiser was wrapped, DataParallel(optimizer): its zero_grad does nothing, its step
+  /// fails
+  bool wrapped_optimizer = false;
 };
 
 class Strategy {
@@ -101,23 +107,23 @@ struct SingleOptions {
 std::unique_ptr<Strategy> make_single(std::shared_ptr<Module> module, World& world, int device,
                                       const SingleOptions& options);
 
-/// torch.nn.DataParallel(module, device_ids, output_device, dim).
-struct DataParallelOptions {
-  /// empty = all devices of the world; the first one is home: it holds the module
-  std::vector<int> device_ids;
-  int output_device = -1;  ///< -1 = device_ids[0]
-  int dim = 0;             ///< dimension that is split and joined
-  /// of a training batch: empty = torch.chunk's (ceil(B/n)); else must be positive and add up to B
-  std::vector<std::int64_t> chunk_sizes;
-  /// of broadcast and reduce; automatic = star (device copies from and to home)
-  Algorithm algorithm = Algorithm::kAutomatic;
-  LossFunction loss;  ///< computed from the gathered output, on the output device
+/// Where DataParallel's loss is computed: on the output device from the gathered output, or by each
+/// replica from its own rows, as the last thing of its forward.
+enum class LossPlace : std::uint8_t { kOutput, kForward };
+/// What the script makes of the losses that the replicas' forwards returned.
+enum class LossReduction : std::uint8_t { kMean, kSum };
+
+/// What the script around torch.nn.DataParallel does.
+struct DataParallelTrainingOptions {
+  LossFunction loss;
   OptimizerFactory optimizer;
+  LossPlace loss_in = LossPlace::kOutput;
+  LossReduction gathered_losses = LossReduction::kMean;  ///< with LossPlace::kForward
 };
-/// Throws Error(kInvalidArgument) for repeated or unknown device ids, and PyTorch's error for a
-/// module that is not on device_ids[0].
+/// Trains `module` in a DataParallel. Throws as its constructor (data_parallel.h).
 std::unique_ptr<Strategy> make_data_parallel(std::shared_ptr<Module> module, World& world,
-                                             const DataParallelOptions& options);
+                                             const DataParallelOptions& options,
+                                             const DataParallelTrainingOptions& training);
 
 /// DistributedDataParallel as a strategy: the wrapper of ddp.h with a loss and an optimiser.
 struct DdpOptions : DdpWrapperOptions {

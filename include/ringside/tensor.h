@@ -206,6 +206,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
 Tensor mse_loss(const Tensor& x, const Tensor& y);
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor scale(const Tensor& a, double factor);
+/// {1}: the sum of all elements, in their order.
+Tensor sum(const Tensor& a);
 /// Concatenation along `dim`, all on one device. Not differentiable (parallel/'s Gather is).
 Tensor concatenate(std::span<const Tensor> parts, std::int64_t dim, MemoryKind kind,
                    std::string_view name = {});

@@ -110,7 +110,9 @@ struct TraceRun {
   /// the error that the run ended with; its ops are those that were carried out. Empty: it ended
   /// well
   std::string failure;
-  int failed_step = -1;  ///< the first step that a rank has not finished, if the run failed
+  /// the first step that a rank has not finished, if the run failed; -1: in none, its last
+  /// evaluation failed
+  int failed_step = -1;
   bool operator==(const TraceRun&) const = default;
 };
 

@@ -37,15 +37,20 @@ std::string required(const Arguments& arguments, const char* name, const char* v
               "such as: ringside draw --trace trace.json --out pictures");
 }
 
+std::string place_of_failure(const Trace& trace) {
+  const int step = trace.run.failed_step;
+  return step < 0 ? "behind its last step" : fmt::format("in step {}", step);
+}
+
 int step_of(const Arguments& arguments, const Trace& trace, const std::string& path) {
   const std::vector<int> steps = trace.steps();
   if (steps.empty() && !trace.run.failure.empty()) {
     throw Error(ErrorKind::kInvalidInput,
                 fmt::format("{}: the run failed before a step was recorded: {}", path,
                             clean_text(trace.run.failure)),
-                fmt::format("it failed in step {}; --trace-steps of 'ringside run' says which are "
+                fmt::format("it failed {}; --trace-steps of 'ringside run' says which steps are "
                             "recorded",
-                            trace.run.failed_step));
+                            place_of_failure(trace)));
   }
   if (steps.empty()) {
     throw Error(ErrorKind::kInvalidInput, fmt::format("{}: the trace has no steps", path),
@@ -92,7 +97,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
   terminal.print("Step {} of {} on {}:\n", step, trace.run.strategy,
                  counted(static_cast<std::size_t>(trace.run.devices), "device"));
   if (!trace.run.failure.empty()) {
-    terminal.print("The run failed in step {}: {}\n", trace.run.failed_step,
+    terminal.print("The run failed {}: {}\n", place_of_failure(trace),
                    clean_text(trace.run.failure));
   }
   for (const Picture& picture : pictures) {

@@ -161,6 +161,9 @@ class RunNarrator {
         terminal_.progress(fmt::format("step {} of {}, loss {:.4f}", step, total, loss));
       });
     };
+    observer.warning = [this](const std::string& text) {
+      keep_error([&] { terminal_.warn(text); });
+    };
     observer.epoch = [this](const EpochReport& epoch) {
       keep_error([&] {
         if (!said_heading_) terminal_.say(run_heading(request_.scenario) + epoch_heading());
@@ -276,9 +279,10 @@ void write_what_happened(const RunRequest& request, const Trace& trace, Terminal
   if (places.empty()) return;
   terminal.warn(fmt::format("the run failed; what it had done until then is in {}", places));
   const std::vector<int> steps = trace.steps();
-  if (std::find(steps.begin(), steps.end(), trace.run.failed_step) == steps.end()) {
-    terminal.warn(fmt::format("step {}, in which it failed, is not among the recorded ones",
-                              trace.run.failed_step));
+  const int failed = trace.run.failed_step;
+  if (failed >= 0 && std::find(steps.begin(), steps.end(), failed) == steps.end()) {
+    terminal.warn(
+        fmt::format("step {}, in which it failed, is not among the recorded ones", failed));
   }
 }
 

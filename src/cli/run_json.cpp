@@ -78,6 +78,7 @@ std::string run_document(const RunReport& report, const std::vector<std::string>
   document["parameter_bytes"] = report.parameter_bytes;
   document["checksum"] = report.checksum;
   document["rank_checksums"] = report.rank_checksums;
+  document["warnings"] = report.warnings;
   document["memory"] = ordered_json::array();
   for (const MemoryAccount& account : report.memory) {
     document["memory"].push_back(account_json(account));

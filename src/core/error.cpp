@@ -85,6 +85,8 @@ std::string_view to_string(ErrorKind kind) {
       return "device error";
     case ErrorKind::kNotFinite:
       return "not finite";
+    case ErrorKind::kTrainingFailed:
+      return "training failed";
   }
   return "unknown";
 }

@@ -146,6 +146,30 @@ int Module::synchronise_batch_norm(const std::shared_ptr<const RankExchange>& ex
   return converted;
 }
 
+// ---------------------------------------------------------------- the call
+
+Value Module::call(const Arguments& arguments) {
+  const auto refuse = [&](const std::string& fault) {
+    throw Error(ErrorKind::kTrainingFailed, fmt::format("forward() {}", fault),
+                fmt::format("{} takes one tensor, input", describe()));
+  };
+  const Value* input = arguments.positional.empty() ? nullptr : &arguments.positional.front();
+  if (arguments.positional.size() > 1) {
+    refuse(
+        fmt::format("takes 1 positional argument but {} were given", arguments.positional.size()));
+  }
+  for (const auto& [name, value] : arguments.keywords) {
+    if (name != "input") refuse(fmt::format("got an unexpected keyword argument '{}'", name));
+    if (input != nullptr) refuse("got multiple values for argument 'input'");
+    input = &value;
+  }
+  if (input == nullptr) refuse("missing 1 required positional argument: 'input'");
+  if (!input->is<Tensor>()) {
+    refuse(fmt::format("input must be a Tensor, not {}", type_name(*input)));
+  }
+  return forward(input->get<Tensor>());
+}
+
 // ---------------------------------------------------------------- new values, new tensors
 
 // Not const: it changes the tensors, though not the handles that the module holds.

@@ -1,14 +1,12 @@
-// torch.nn.DataParallel: one thread, one process, several devices.
-//
-// A step: scatter-input, replicate, forward, gather-output, loss (on the output device),
-// scatter-grad, backward, reduce-grad, update (at home). Gradients are summed, not averaged: a mean
-// loss over the gathered output already holds the 1/B. Nothing is sent after the update; the next
-// forward replicates. [torch/nn/parallel/data_parallel.py, replicate.py, parallel_apply.py] Left
-// out: several and keyword inputs, scalar outputs, the imbalance warning.
+// The wrapper: scatter-input, replicate, forward, gather-output. What follows is the trainer's
+// (data_parallel_training.cpp), and autograd's (data_parallel_nodes.h).
+#include "ringside/data_parallel.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <map>
+#include <algorithm>
+#include <exception>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -16,50 +14,14 @@
 #include "parallel/chunks.h"
 #include "parallel/data_parallel_nodes.h"
 #include "parallel/driven_group.h"
+#include "parallel/imbalance.h"
+#include "parallel/scatter_gather.h"
 #include "parallel/step_scope.h"
 #include "parallel/tensors_of.h"
 #include "ringside/error.h"
-#include "ringside/strategy.h"
 
 namespace ringside {
 namespace {
-
-class DataParallel : public Strategy {
- public:
-  DataParallel(std::shared_ptr<Module> module, World& world, const DataParallelOptions& options);
-
-  std::string_view name() const override { return "dp"; }
-  StepResult train_step(const Batch& batch, int step, const StepDirectives& directives) override;
-  Tensor evaluate(const Batch& batch) override;
-  Device& input_device() override { return home(); }
-  std::vector<NamedTensor> state_dict() const override { return module_->state_dict("module."); }
-  Module& module() override { return *module_; }
-  Optimizer& optimizer() override { return *optimizer_; }
-
- private:
-  Device& home() const { return world_.device(options_.device_ids.front()); }
-  Device& output_device() const { return world_.device(options_.output_device); }
-
-  /// `asked`: rows for each device; empty = torch.chunk's.
-  Tensor forward(const Tensor& inputs, const std::vector<std::int64_t>& asked);
-  std::vector<std::int64_t> split(const Tensor& inputs,
-                                  const std::vector<std::int64_t>& asked) const;
-  std::vector<std::shared_ptr<Module>> replicate(DrivenGroup& group);
-  std::vector<Tensor> parallel_apply(const std::vector<std::shared_ptr<Module>>& replicas,
-                                     const std::vector<Tensor>& inputs);
-  Tensor loss_at_home(const Tensor& output, const Tensor& targets);
-  Tensor loss_of(const Tensor& output, const Tensor& targets);
-  void check_module_is_home() const;
-  DrivenGroup& group_of(const std::vector<int>& world_ranks);
-
-  std::shared_ptr<Module> module_;
-  World& world_;
-  DataParallelOptions options_;
-  std::vector<Device*> devices_;            // every one that a step can touch
-  std::vector<std::string> replica_names_;  // borrowed by OpContext::host_thread
-  std::map<std::vector<int>, std::unique_ptr<DrivenGroup>> groups_;
-  std::unique_ptr<Optimizer> optimizer_;
-};
 
 void check_devices(const World& world, const DataParallelOptions& options) {
   std::set<int> seen;
@@ -83,35 +45,67 @@ void check_devices(const World& world, const DataParallelOptions& options) {
   }
 }
 
+DataParallelOptions completed(DataParallelOptions options, const World& world) {
+  if (options.device_ids.empty()) {
+    options.device_ids.resize(static_cast<std::size_t>(world.size()));
+    std::iota(options.device_ids.begin(), options.device_ids.end(), 0);
+  }
+  if (options.output_device == -1) options.output_device = options.device_ids.front();
+  // Without NCCL, PyTorch copies from and to the first device; that is a star.
+  if (options.algorithm == Algorithm::kAutomatic) options.algorithm = Algorithm::kStar;
+  check_devices(world, options);
+  return options;
+}
+
+/// module.to(device).
+void move_module(Module& module, Device& device) {
+  const auto all_moved = [&](const std::vector<NamedTensor>& entries) {
+    std::vector<Tensor> tensors;
+    for (const auto& [name, old] : entries) {
+      if (&old.device() == &device) {
+        tensors.push_back(old);
+        continue;
+      }
+      tensors.push_back(Tensor::from_host(device, old.shape(), old.dtype(), host_values(old),
+                                          MemoryKind::kParameters, old.name()));
+      tensors.back().set_requires_grad(old.requires_grad());
+    }
+    return tensors;
+  };
+  module.replace_tensors(all_moved(module.named_parameters()), all_moved(module.named_buffers()));
+}
+
+}  // namespace
+
 DataParallel::DataParallel(std::shared_ptr<Module> module, World& world,
                            const DataParallelOptions& options)
-    : module_(std::move(module)), world_(world), options_(options) {
-  if (options_.device_ids.empty()) {
-    options_.device_ids.resize(static_cast<std::size_t>(world.size()));
-    std::iota(options_.device_ids.begin(), options_.device_ids.end(), 0);
-  }
-  if (options_.output_device == -1) options_.output_device = options_.device_ids.front();
-  // Without NCCL, PyTorch copies from and to the first device; that is a star.
-  if (options_.algorithm == Algorithm::kAutomatic) options_.algorithm = Algorithm::kStar;
-  check_devices(world, options_);
+    : module_(std::move(module)), world_(world), options_(completed(options, world)) {
   std::set<int> touched(options_.device_ids.begin(), options_.device_ids.end());
   touched.insert(options_.output_device);
   for (const int id : touched) devices_.push_back(&world.device(id));
+  std::vector<const Device*> replica_devices;
   for (std::size_t i = 0; i < options_.device_ids.size(); ++i) {
     replica_names_.push_back(fmt::format("replica {}", i));
+    replica_devices.push_back(&world.device(options_.device_ids[i]));
   }
-  check_module_is_home();
-  optimizer_ = options_.optimizer(module_->named_parameters("module."));
+  if (const std::string text = imbalance_warning(replica_devices); !text.empty()) warn(text);
+  if (options_.device_ids.size() == 1) move_module(*module_, home());
+}
+
+DataParallel::~DataParallel() = default;
+
+void DataParallel::warn(const std::string& text) {
+  if (options_.warn && warned_.insert(text).second) options_.warn(text);
 }
 
 void DataParallel::check_module_is_home() const {
   for (const NamedTensor& entry : module_->state_dict()) {
     if (&entry.tensor.device() == &home()) continue;
-    throw Error(ErrorKind::kInvalidArgument,
+    throw Error(ErrorKind::kTrainingFailed,
                 fmt::format("module must have its parameters and buffers on device {} "
                             "(device_ids[0]) but found one of them on device {}: {}",
                             home().rank(), entry.tensor.device().rank(), entry.name),
-                "build the module on the first of the device ids");
+                "build the module on the first of the device ids, or name its device first");
   }
 }
 
@@ -121,26 +115,60 @@ DrivenGroup& DataParallel::group_of(const std::vector<int>& world_ranks) {
   return *group;
 }
 
-std::vector<std::int64_t> DataParallel::split(const Tensor& inputs,
-                                              const std::vector<std::int64_t>& asked) const {
-  const std::int64_t rows = inputs.shape()[options_.dim];
-  if (asked.empty()) {
+// ---------------------------------------------------------------- scatter
+
+std::vector<std::int64_t> DataParallel::split(const Tensor& tensor) const {
+  const auto dimensions = static_cast<int>(tensor.shape().rank());
+  if (options_.dim < -dimensions || options_.dim >= dimensions) {
+    throw Error(
+        ErrorKind::kTrainingFailed,
+        fmt::format("scatter: a tensor {} of shape {} cannot be cut along dimension {}: "
+                    "chunk expects at least a {}-dimensional tensor",
+                    tensor.name(), to_string(tensor.shape()), options_.dim, options_.dim + 1),
+        "every tensor among the arguments is cut, a lone one too");
+  }
+  const std::int64_t rows = tensor.shape()[options_.dim];
+  const std::vector<std::int64_t>& asked = options_.chunk_sizes;
+  if (asked.empty() || !module_->training()) {
     return chunk_sizes(rows, static_cast<int>(options_.device_ids.size()));
   }
   const std::int64_t sum = std::accumulate(asked.begin(), asked.end(), std::int64_t{0});
-  if (sum != rows || asked.size() > options_.device_ids.size()) {
+  const bool positive = std::all_of(asked.begin(), asked.end(), [](auto size) { return size > 0; });
+  if (sum != rows || !positive || asked.size() > options_.device_ids.size()) {
     throw Error(
         ErrorKind::kInvalidArgument,
         fmt::format("chunk_sizes [{}] add up to {} for {} devices: the batch has {} rows along "
                     "dimension {}, and each device takes at most one chunk",
                     fmt::join(asked, ", "), sum, options_.device_ids.size(), rows, options_.dim),
-        "give sizes that add up to the batch, at most one per device; drop the last short batch");
+        "give positive sizes that add up to the batch, at most one per device; drop the last "
+        "short batch");
   }
   return asked;
 }
 
-std::vector<std::shared_ptr<Module>> DataParallel::replicate(DrivenGroup& group) {
+std::vector<Tensor> DataParallel::scatter_tensor(const Tensor& tensor) {
+  const std::vector<std::int64_t> sizes = split(tensor);
+  std::vector<int> ranks(options_.device_ids.begin(),
+                         options_.device_ids.begin() + static_cast<std::ptrdiff_t>(sizes.size()));
+  const int source = tensor.device().rank();
+  if (std::find(ranks.begin(), ranks.end(), source) == ranks.end()) ranks.push_back(source);
+  DrivenGroup& group = group_of(ranks);
+  return group.scatter(tensor, options_.dim, sizes, group.member_of(source), MemoryKind::kInputs,
+                       std::string(tensor.name()));
+}
+
+std::vector<Arguments> DataParallel::scatter(const Arguments& arguments) {
+  const StepScope phase(devices_, Phase::kScatterInput);
+  return scatter_arguments(arguments, options_.device_ids.size(),
+                           [this](const Tensor& tensor) { return scatter_tensor(tensor); });
+}
+
+// ---------------------------------------------------------------- replicate, apply, gather
+
+std::vector<std::shared_ptr<Module>> DataParallel::replicate(std::size_t count) {
   const StepScope phase(devices_, Phase::kReplicate);
+  DrivenGroup& group = group_of({options_.device_ids.begin(),
+                                 options_.device_ids.begin() + static_cast<std::ptrdiff_t>(count)});
   const std::vector<std::vector<Tensor>> parameters =
       broadcast_tensors(tensors_of(module_->named_parameters()), group, options_.algorithm,
                         home().context().grad_enabled);
@@ -154,100 +182,82 @@ std::vector<std::shared_ptr<Module>> DataParallel::replicate(DrivenGroup& group)
   return replicas;
 }
 
-std::vector<Tensor> DataParallel::parallel_apply(
-    const std::vector<std::shared_ptr<Module>>& replicas, const std::vector<Tensor>& inputs) {
+std::vector<Value> DataParallel::parallel_apply(
+    const std::vector<std::shared_ptr<Module>>& replicas, const std::vector<Arguments>& calls,
+    const Call& call) {
   const StepScope phase(devices_, Phase::kForward);
-  std::vector<Tensor> outputs;
+  std::vector<Value> outputs;
+  std::exception_ptr first_error;
   for (std::size_t i = 0; i < replicas.size(); ++i) {
-    Device& device = inputs[i].device();
+    Device& device = world_.device(options_.device_ids[i]);
     OpContext context = device.context();
     context.host_thread = replica_names_[i];
     const ContextScope thread(device, context);
+    // The others are not stopped: in PyTorch they are threads, and it waits for all.
     try {
-      outputs.push_back(replicas[i]->forward(inputs[i]));
+      outputs.push_back(call ? call(*replicas[i], calls[i]) : replicas[i]->call(calls[i]));
     } catch (const Error& error) {
-      throw error.with_prefix(fmt::format("in replica {} on device {}: ", i, device.rank()));
+      if (first_error) continue;
+      first_error = std::make_exception_ptr(
+          error.with_prefix(fmt::format("in replica {} on device {}: ", i, device.rank())));
     }
   }
+  if (first_error) std::rethrow_exception(first_error);
   return outputs;
 }
 
-Tensor DataParallel::forward(const Tensor& inputs, const std::vector<std::int64_t>& asked) {
-  check_module_is_home();
-  if (options_.device_ids.size() == 1 && options_.output_device == options_.device_ids.front()) {
-    const StepScope phase(devices_, Phase::kForward);
-    return module_->forward(inputs);
+Tensor DataParallel::gather_tensors(std::vector<Tensor> parts) {
+  const bool all_scalars = std::all_of(parts.begin(), parts.end(),
+                                       [](const Tensor& part) { return part.shape().rank() == 0; });
+  if (all_scalars && options_.dim == 0) {
+    warn(
+        "Was asked to gather along dimension 0, but all input tensors were scalars; will instead "
+        "unsqueeze and return a vector.");
+    for (Tensor& part : parts) part = reshape(part, Shape{1});
   }
-  const std::vector<std::int64_t> sizes = split(inputs, asked);
-  std::vector<int> used(options_.device_ids.begin(),
-                        options_.device_ids.begin() + static_cast<std::ptrdiff_t>(sizes.size()));
-  DrivenGroup& group = group_of(used);
-  const std::vector<Tensor> parts = [&] {
-    const StepScope phase(devices_, Phase::kScatterInput);
-    return group.scatter(inputs, options_.dim, sizes, 0, MemoryKind::kInputs, "input");
-  }();
-  const std::vector<Tensor> outputs = parallel_apply(replicate(group), parts);
-  if (group.member_of(options_.output_device) < 0) used.push_back(options_.output_device);
-  DrivenGroup& gathering = group_of(used);
+  std::vector<int> ranks;
+  for (const Tensor& part : parts) ranks.push_back(part.device().rank());
+  if (std::set<int>(ranks.begin(), ranks.end()).size() != ranks.size()) {
+    throw Error(ErrorKind::kTrainingFailed,
+                fmt::format("gather: the replicas' tensors lie on devices {}: each must return one "
+                            "on its own device",
+                            fmt::join(ranks, ", ")));
+  }
+  const int root = options_.output_device;
+  if (std::find(ranks.begin(), ranks.end(), root) == ranks.end()) ranks.push_back(root);
+  DrivenGroup& group = group_of(ranks);
+  return gather_outputs(parts, options_.dim, group, group.member_of(root));
+}
+
+Value DataParallel::gather(const std::vector<Value>& outputs) {
   const StepScope phase(devices_, Phase::kGatherOutput);
-  return gather_outputs(outputs, options_.dim, gathering,
-                        gathering.member_of(options_.output_device));
+  return gather_values(
+      outputs, [this](std::vector<Tensor> parts) { return gather_tensors(std::move(parts)); });
 }
 
-/// Of the bare module's output, which is where the batch is.
-Tensor DataParallel::loss_at_home(const Tensor& output, const Tensor& targets) {
-  const StepScope phase(devices_, Phase::kLoss);
-  return options_.loss(output, targets);
+Value DataParallel::forward(const Arguments& arguments, const Call& call) {
+  check_module_is_home();
+  std::vector<Arguments> calls = scatter(arguments);
+  if (calls.empty()) calls.emplace_back();
+  // However many chunks there are: it is the number of device ids that counts.
+  if (options_.device_ids.size() == 1) {
+    const StepScope phase(devices_, Phase::kForward);
+    return call ? call(*module_, calls.front()) : module_->call(calls.front());
+  }
+  return gather(parallel_apply(replicate(calls.size()), calls, call));
 }
 
-Tensor DataParallel::loss_of(const Tensor& output, const Tensor& targets) {
-  const StepScope phase(devices_, Phase::kLoss);
-  if (&targets.device() == &output_device()) return options_.loss(output, targets);
-  // The script moves the targets to where the output is (target.to(output.device)).
-  DrivenGroup& pair = group_of({targets.device().rank(), options_.output_device});
-  const Tensor moved = Tensor::empty(output_device(), targets.shape(), targets.dtype(),
-                                     MemoryKind::kInputs, targets.name());
-  const auto count = static_cast<std::size_t>(targets.numel());
+Tensor DataParallel::moved(const Tensor& tensor, Device& device) {
+  if (&tensor.device() == &device) return tensor;
+  DrivenGroup& pair = group_of({tensor.device().rank(), device.rank()});
+  const Tensor copy =
+      Tensor::empty(device, tensor.shape(), tensor.dtype(), MemoryKind::kInputs, tensor.name());
+  const auto count = static_cast<std::size_t>(tensor.numel());
   pair.collective([&](int member, Communicator& communicator, Stream& stream) {
-    return member == 0 ? communicator.send(targets.array(), count, 1, stream)
-                       : communicator.recv(moved.array(), count, 0, stream);
+    return member == 0 ? communicator.send(tensor.array(), count, 1, stream)
+                       : communicator.recv(copy.array(), count, 0, stream);
   });
-  return options_.loss(output, moved);
-}
-
-StepResult DataParallel::train_step(const Batch& batch, int step,
-                                    const StepDirectives& directives) {
-  const StepScope scope(devices_, step, Phase::kForward);
-  module_->train();
-  optimizer_->zero_grad();
-  for (int i = 0; i < directives.extra_forwards; ++i) {
-    forward(batch.inputs, options_.chunk_sizes);
-  }
-  const Tensor output = directives.bypass ? module_->forward(batch.inputs)
-                                          : forward(batch.inputs, options_.chunk_sizes);
-  const Tensor loss =
-      directives.bypass ? loss_at_home(output, batch.targets) : loss_of(output, batch.targets);
-  {
-    const StepScope phase(devices_, Phase::kBackward);
-    backward(loss);
-  }
-  const StepScope phase(devices_, Phase::kUpdate);
-  optimizer_->step();
-  return {loss.detach(), batch.rows()};
-}
-
-Tensor DataParallel::evaluate(const Batch& batch) {
-  const StepScope phase(devices_, Phase::kEvaluate);
-  for (Device* device : devices_) device->context().grad_enabled = false;
-  module_->train(false);
-  return forward(batch.inputs, {});  // chunk sizes are those of a training batch
-}
-
-}  // namespace
-
-std::unique_ptr<Strategy> make_data_parallel(std::shared_ptr<Module> module, World& world,
-                                             const DataParallelOptions& options) {
-  return std::make_unique<DataParallel>(std::move(module), world, options);
+  return copy;
 }
 
 }  // namespace ringside

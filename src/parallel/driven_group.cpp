@@ -1,8 +1,10 @@
 #include "parallel/driven_group.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "parallel/chunks.h"
@@ -11,18 +13,42 @@
 namespace ringside {
 namespace {
 
-Shape joined_shape(const std::vector<Tensor>& parts, int dim, std::int64_t size) {
-  const Shape shape = parts.front().shape().with(dim, size);
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    if (parts[i].shape().with(dim, size) != shape) {
-      throw Error(
-          ErrorKind::kInvalidArgument,
-          fmt::format("gather: part {} has shape {}, part 0 has {}: all dimensions but {} "
-                      "must agree",
-                      i, to_string(parts[i].shape()), to_string(parts.front().shape()), dim));
-    }
+std::string sizes_text(const Shape& shape) {
+  return fmt::format("[{}]", fmt::join(shape.sizes(), ", "));
+}
+
+/// "dimension 1 differs: 1 on device 1, 2 on device 0".
+std::string first_difference(const Tensor& part, const Tensor& first, int dim) {
+  const std::span<const std::int64_t> own = part.shape().sizes();
+  const std::span<const std::int64_t> expected = first.shape().sizes();
+  for (std::size_t i = 0; i < std::min(own.size(), expected.size()); ++i) {
+    if (static_cast<int>(i) == dim || own[i] == expected[i]) continue;
+    return fmt::format("dimension {} differs: {} on device {}, {} on device {}", i, own[i],
+                       part.device().rank(), expected[i], first.device().rank());
   }
-  return shape;
+  return fmt::format("{} dimensions on device {}, {} on device {}", own.size(),
+                     part.device().rank(), expected.size(), first.device().rank());
+}
+
+/// [torch/csrc/cuda/comm.cpp, gather]
+Shape joined_shape(const std::vector<Tensor>& parts, int dim, std::int64_t size) {
+  const Tensor& first = parts.front();
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const Shape& shape = parts[i].shape();
+    const bool fits = shape.rank() == first.shape().rank() &&
+                      shape.with(dim, size) == first.shape().with(dim, size);
+    if (fits) continue;
+    throw Error(
+        ErrorKind::kTrainingFailed,
+        fmt::format("gather: Input tensor at index {} has invalid shape {}, but expected {}: "
+                    "{}",
+                    i, sizes_text(shape), sizes_text(first.shape()),
+                    first_difference(parts[i], first, dim)),
+        fmt::format("outputs are joined along dimension {}: put the batch there, or drop "
+                    "the last short batch",
+                    dim));
+  }
+  return first.shape().with(dim, size);
 }
 
 /// What a member passes that has no part; the dtype is the call's all the same.
@@ -102,7 +128,8 @@ Tensor DrivenGroup::gather(const std::vector<Tensor>& parts, int dim, int root, 
   std::vector<std::int64_t> sizes;
   std::int64_t total = 0;
   for (const Tensor& part : parts) {
-    sizes.push_back(part.shape()[dim]);
+    const bool has_dimension = dim < static_cast<int>(part.shape().rank());
+    sizes.push_back(has_dimension ? part.shape()[dim] : 1);
     total += sizes.back();
   }
   const Shape shape = joined_shape(parts, dim, total);

@@ -19,7 +19,7 @@ void throw_unfinished(std::span<const NamedTensor> parameters, const std::vector
     names.push_back(parameters[i].name);
   }
   throw Error(
-      ErrorKind::kInvalidArgument,
+      ErrorKind::kTrainingFailed,
       fmt::format("Expected to have finished reduction in the prior iteration before starting a "
                   "new one: your module has parameters that were not used in producing loss. "
                   "Parameter indices which did not receive grad for rank {}: {} ({})",
@@ -30,7 +30,7 @@ void throw_unfinished(std::span<const NamedTensor> parameters, const std::vector
 }
 
 void throw_ready_twice(std::span<const NamedTensor> parameters, std::size_t parameter) {
-  throw Error(ErrorKind::kInvalidArgument,
+  throw Error(ErrorKind::kTrainingFailed,
               fmt::format("Expected to mark a variable ready only once: parameter {} ({}) got a "
                           "second gradient in one iteration, as with reused parameters in multiple "
                           "reentrant backward passes",
@@ -39,7 +39,7 @@ void throw_ready_twice(std::span<const NamedTensor> parameters, std::size_t para
 }
 
 void throw_graph_changed(std::span<const NamedTensor> parameters, std::size_t parameter, int rank) {
-  throw Error(ErrorKind::kInvalidArgument,
+  throw Error(ErrorKind::kTrainingFailed,
               fmt::format("Your training graph has changed in this iteration: rank {}'s parameter "
                           "{} ({}) got a gradient that it did not get in the first iteration. This "
                           "is not compatible with static_graph set to True",
@@ -48,7 +48,7 @@ void throw_graph_changed(std::span<const NamedTensor> parameters, std::size_t pa
 }
 
 void throw_not_the_view(std::span<const NamedTensor> parameters, std::size_t parameter) {
-  throw Error(ErrorKind::kInvalidArgument,
+  throw Error(ErrorKind::kTrainingFailed,
               fmt::format("Detected at least one parameter gradient is not the expected DDP bucket "
                           "view with gradient_as_bucket_view=True: {}",
                           parameters[parameter].name),

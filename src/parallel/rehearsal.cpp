@@ -98,7 +98,7 @@ Tensor parameter_named(const Module& module, const std::string& name) {
               fmt::format("there is no parameter '{}'; the model has {}", name, names));
 }
 
-void rehearse(const TrainingPlan& plan) {
+ModelSize rehearse(const TrainingPlan& plan) {
   const std::unique_ptr<World> world = open_world("meta", {});
   const std::shared_ptr<Module> module = build_model(plan.scenario, plan.data, world->device(0));
   if (plan.start) check_start(plan, *module);
@@ -116,6 +116,12 @@ void rehearse(const TrainingPlan& plan) {
       throw error.with_prefix(fmt::format("event {}: ", to_string(event.kind)));
     }
   }
+  ModelSize size;
+  for (const NamedTensor& entry : module->named_parameters()) {
+    size.parameters += static_cast<std::size_t>(entry.tensor.numel());
+    size.bytes += entry.tensor.bytes();
+  }
+  return size;
 }
 
 }  // namespace ringside

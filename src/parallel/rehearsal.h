@@ -6,10 +6,11 @@
 
 namespace ringside {
 
-/// Builds the scenario's model on the meta backend and looks for what its events name. Throws
+/// Builds the scenario's model on the meta backend, looks for what its events name, and returns the
+/// model's size. Throws
 /// Error(kInvalidArgument): a model that does not exist or does not fit the data, an event whose
 /// parameter, head, step or batches the run does not have.
-void rehearse(const TrainingPlan& plan);
+ModelSize rehearse(const TrainingPlan& plan);
 
 /// How many batches of each epoch `rank` leaves out (fewer-batches).
 std::int64_t batches_left_out(const Scenario& scenario, int rank);

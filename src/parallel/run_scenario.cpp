@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -16,6 +17,24 @@ namespace ringside {
 namespace {
 
 constexpr std::int64_t kTokensWithoutContext = 64;  // of a text, for a model that takes none
+
+/// The run's warnings, each text once; ranks may tell theirs at the same time.
+class Warnings {
+ public:
+  explicit Warnings(const RunObserver& observer) : observer_(observer) {}
+  void tell(const std::string& text) {
+    const std::scoped_lock lock(mutex_);
+    if (std::find(told_.begin(), told_.end(), text) != told_.end()) return;
+    told_.push_back(text);
+    if (observer_.warning) observer_.warning(text);
+  }
+  const std::vector<std::string>& told() const { return told_; }
+
+ private:
+  const RunObserver& observer_;
+  std::mutex mutex_;
+  std::vector<std::string> told_;
+};
 
 TrainingPlan make_plan(const Scenario& scenario, const TrainTest& data, Recorder* recorder,
                        const RunObserver& observer, std::chrono::steady_clock::time_point started) {
@@ -44,7 +63,9 @@ TrainingPlan make_plan(const Scenario& scenario, const TrainTest& data, Recorder
           batches,
           static_cast<int>(epochs),
           static_cast<int>(total_steps),
-          started};
+          started,
+          {},
+          {}};
 }
 
 OptimizerFactory optimizer_factory(const Scenario& scenario) {
@@ -99,7 +120,8 @@ void train_driven(World& world, const TrainingPlan& plan, TrainingResult& result
                   fmt::format("device id {}: the run has devices 0 to {}", home, world.size() - 1),
                   "raise --devices or name other --device-ids");
     }
-    std::shared_ptr<Module> module = first_model(plan, world.device(home));
+    std::shared_ptr<Module> module =
+        first_model(plan, world.device(scenario.module_device.value_or(home)));
     if (scenario.strategy == "single") {
       strategy =
           make_single(std::move(module), world, home, {training_loss, optimizer_factory(scenario)});
@@ -108,10 +130,14 @@ void train_driven(World& world, const TrainingPlan& plan, TrainingResult& result
       options.device_ids = scenario.device_ids;
       options.output_device = scenario.output_device.value_or(-1);
       options.chunk_sizes = scenario.chunk_sizes;
+      options.dim = scenario.dim;
       options.algorithm = scenario.algorithm;
-      options.loss = training_loss;
-      options.optimizer = optimizer_factory(scenario);
-      strategy = make_data_parallel(std::move(module), world, options);
+      options.warn = plan.warn;
+      strategy = make_data_parallel(
+          std::move(module), world, options,
+          {training_loss, optimizer_factory(scenario),
+           scenario.loss_in == "forward" ? LossPlace::kForward : LossPlace::kOutput,
+           scenario.gathered_loss == "sum" ? LossReduction::kSum : LossReduction::kMean});
     }
     Trainer(plan, *strategy, devices, nullptr, result).run();
   });
@@ -188,7 +214,8 @@ void train_ranks(World& world, const TrainingPlan& plan, std::vector<TrainingRes
   });
 }
 
-TraceRun describe_run(const Scenario& scenario, const World& world, const TrainingResult& result) {
+TraceRun describe_run(const TrainingPlan& plan, const World& world, const TrainingResult& result) {
+  const Scenario& scenario = plan.scenario;
   TraceRun run;
   run.strategy = scenario.strategy;
   run.backend = scenario.backend;
@@ -203,8 +230,8 @@ TraceRun describe_run(const Scenario& scenario, const World& world, const Traini
       scenario.output_device.value_or(run.device_ids.empty() ? 0 : run.device_ids.front());
   run.batch_size = scenario.batch_size;
   run.dtype = scenario.dtype;
-  run.parameters = result.parameters;
-  run.parameter_bytes = result.parameter_bytes;
+  run.parameters = plan.model.parameters;
+  run.parameter_bytes = plan.model.bytes;
   run.buckets = result.buckets;
   if (scenario.strategy == "ps") {
     run.parameter_server = TraceRun::ParameterServer{
@@ -231,6 +258,7 @@ RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_optio
   WorldOptions world_options;
   world_options.size = scenario.strategy == "single" ? 1 : scenario.devices;
   world_options.memory_capacity = scenario.memory;
+  world_options.memory_capacities = scenario.device_memory;
   world_options.workers = scenario.sim_workers;
   world_options.stepwise_collectives = scenario.stepwise;
   world_options.listener = recorder.get();
@@ -244,7 +272,9 @@ RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_optio
   const bool ranks = scenario.has_ranks();
   TrainingPlan plan = make_plan(scenario, data, recorder.get(), observer, started);
   if (start) plan.start = &*start;
-  rehearse(plan);
+  plan.model = rehearse(plan);
+  Warnings warnings(observer);
+  plan.warn = [&warnings](const std::string& text) { warnings.tell(text); };
   std::vector<TrainingResult> results(ranks ? world->local_ranks().size() : 1);
   try {
     if (ranks) {
@@ -254,10 +284,11 @@ RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_optio
     }
   } catch (const std::exception& error) {
     if (trace && world->local_ranks().front() == 0) {
-      TraceRun run = describe_run(scenario, *world, results.front());
+      TraceRun run = describe_run(plan, *world, results.front());
       run.failure = error.what();
       const auto by_steps = [](const auto& a, const auto& b) { return a.steps < b.steps; };
-      run.failed_step = std::min_element(results.begin(), results.end(), by_steps)->steps;
+      const int finished = std::min_element(results.begin(), results.end(), by_steps)->steps;
+      run.failed_step = finished < plan.total_steps ? finished : -1;
       world.reset();  // ends what is still under way
       *trace = recorder->take(std::move(run));
     }
@@ -281,12 +312,13 @@ RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_optio
   for (const int rank : world->local_ranks()) {
     report.memory.push_back(world->device(rank).memory());
   }
-  report.parameters = first.parameters;
-  report.parameter_bytes = first.parameter_bytes;
+  report.parameters = plan.model.parameters;
+  report.parameter_bytes = plan.model.bytes;
+  report.warnings = warnings.told();
   report.first_step_seconds = first.first_step_seconds;
   report.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-  if (trace) *trace = recorder->take(describe_run(scenario, *world, first));
+  if (trace) *trace = recorder->take(describe_run(plan, *world, first));
   return report;
 }
 

@@ -90,7 +90,7 @@ void Trainer::run() {
   try {
     train();
   } catch (...) {
-    note_model();
+    result_.buckets = strategy_.buckets();
     throw;
   }
 }
@@ -112,19 +112,9 @@ void Trainer::train() {
   result_.step_losses.resize(static_cast<std::size_t>(step_));
   result_.step_losses.erase(result_.step_losses.begin(),
                             result_.step_losses.begin() + plan_.first().step);
-  note_model();
+  result_.buckets = strategy_.buckets();
   if (devices_.front()->executes() && strategy_.takes_batches()) {
     result_.checksum = checksum_of(strategy_.state_dict());
-  }
-}
-
-void Trainer::note_model() {
-  result_.buckets = strategy_.buckets();
-  result_.parameters = 0;
-  result_.parameter_bytes = 0;
-  for (const NamedTensor& entry : strategy_.module().named_parameters()) {
-    result_.parameters += static_cast<std::size_t>(entry.tensor.numel());
-    result_.parameter_bytes += entry.tensor.bytes();
   }
 }
 
@@ -320,6 +310,12 @@ void Trainer::apply(const ScenarioEvent& event, StepDirectives& directives) {
       break;
     case ScenarioEvent::Kind::kExtraForward:
       ++directives.extra_forwards;
+      break;
+    case ScenarioEvent::Kind::kFlagKeyword:
+      directives.flag_keyword = true;
+      break;
+    case ScenarioEvent::Kind::kWrapOptimizer:
+      directives.wrapped_optimizer = true;
       break;
     case ScenarioEvent::Kind::kStop:
     case ScenarioEvent::Kind::kFewerBatches:

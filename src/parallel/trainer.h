@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,12 @@
 #include "ringside/trace.h"
 
 namespace ringside {
+
+/// Of a model's parameters.
+struct ModelSize {
+  std::size_t parameters = 0;  ///< elements
+  std::size_t bytes = 0;
+};
 
 /// What all loops of a run share. Read only while they run, but for the recorder, which is
 /// thread-safe.
@@ -28,6 +35,9 @@ struct TrainingPlan {
   int epochs;
   int total_steps;
   std::chrono::steady_clock::time_point started;
+  ModelSize model;
+  /// Tells a warning of PyTorch's, on any thread.
+  std::function<void(const std::string&)> warn = {};
   const StartingPoint* start = nullptr;  ///< null: a new model
 
   /// Where the training begins: after these steps, epochs and batches.
@@ -40,8 +50,6 @@ struct TrainingResult {
   std::vector<double> step_losses;
   int steps = 0;
   std::string checksum;
-  std::size_t parameters = 0;
-  std::size_t parameter_bytes = 0;
   std::vector<TraceRun::Bucket> buckets;
   double first_step_seconds = 0;
   std::vector<std::string> saved;
@@ -52,12 +60,11 @@ class Trainer {
   /// `rank` is null for single and dp. `result` must outlive the trainer.
   Trainer(const TrainingPlan& plan, Strategy& strategy, const std::vector<Device*>& devices,
           Rank* rank, TrainingResult& result);
-  /// Trains to the end. Throws Error; the result then has the model's facts.
+  /// Trains to the end. Throws Error; the result then has the buckets and the finished steps.
   void run();
 
  private:
   void train();
-  void note_model();
   /// The state of what a checkpoint has besides the model's values.
   void restore();
   std::vector<std::int64_t> indices_of_epoch(int epoch) const;

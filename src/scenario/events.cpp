@@ -20,7 +20,7 @@ using Kind = ScenarioEvent::Kind;
 
 // A rank can do otherwise than the others only in ddp and ps, where each has a training loop of its
 // own; a wrapper to bypass is there in dp, too.
-constexpr std::array<EventRule, 13> kRules{{
+constexpr std::array<EventRule, 15> kRules{{
     // kind, name, parameter, amount, operation, strategies
     {Kind::kPerturb, "perturb", true, true, false, "single dp ddp ps"},
     {Kind::kFreeze, "freeze", true, false, false, "single dp ddp"},
@@ -35,6 +35,8 @@ constexpr std::array<EventRule, 13> kRules{{
     {Kind::kUnusedHead, "unused-head", false, false, false, "single dp ddp ps"},
     {Kind::kSecondBackward, "second-backward", false, false, false, "ddp"},
     {Kind::kNoSyncBackward, "no-sync-backward", false, false, false, "ddp"},
+    {Kind::kFlagKeyword, "flag-keyword", false, false, false, "dp"},
+    {Kind::kWrapOptimizer, "wrap-optimizer", false, false, false, "dp"},
 }};
 
 [[noreturn]] void throw_event(const EventRule& rule, const std::string& problem,

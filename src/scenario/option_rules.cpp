@@ -1,10 +1,12 @@
 #include "scenario/option_rules.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 #include <vector>
 
+#include "core/counted.h"
 #include "core/nearest_name.h"
 #include "ringside/error.h"
 
@@ -84,6 +86,25 @@ void check_set_to_none(const Scenario& s, Text name) {
   if (s.set_to_none || !gradients_matter || (s.save.empty() && s.resume.empty())) return;
   throw_value(name, "false", "the next step needs the gradients, which no checkpoint has",
               "leave set-to-none out, or the checkpoint");
+}
+
+std::vector<std::size_t> parse_byte_list(Text name, Text text) {
+  std::vector<std::size_t> sizes;
+  for (std::size_t comma = 0; comma != Text::npos;) {
+    comma = text.find(',');
+    sizes.push_back(parse_bytes(name, text.substr(0, comma)));
+    text.remove_prefix(comma == Text::npos ? text.size() : comma + 1);
+  }
+  return sizes;
+}
+
+void check_device_memory(const Scenario& s, Text name) {
+  const auto given = static_cast<int>(s.device_memory.size());
+  if (given == 0 || given == s.devices) return;
+  throw_value(name, fmt::format("{}", fmt::join(s.device_memory, ",")),
+              fmt::format("{} for {}", counted(s.device_memory.size(), "size"),
+                          counted(static_cast<std::size_t>(s.devices), "device")),
+              "give one for each device, or --memory for all");
 }
 
 void check_not_negative(double value, Text name) {

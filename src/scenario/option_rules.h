@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "scenario/option_values.h"
 #include "scenario/run_request.h"
@@ -25,12 +26,15 @@ int parse_int(Text name, Text text);
 int parse_positive_int(Text name, Text text);
 /// Throws for an empty text.
 std::string not_empty(Text name, Text text);
+/// "12GB,1GB".
+std::vector<std::size_t> parse_byte_list(Text name, Text text);
 /// "0-2" or "5".
 void set_trace_steps(RunRequest& request, Text name, Text text);
 
 /// `choices` are separated by blanks.
 void check_one_of(Text name, Text value, Text choices);
 void check_devices(const Scenario& scenario, Text name);
+void check_device_memory(const Scenario& scenario, Text name);
 void check_node_size(const Scenario& scenario, Text name);
 /// Workers, servers, and the devices of each.
 void check_parts(int value, Text name);

@@ -19,6 +19,7 @@ using namespace option_rules;
 
 constexpr std::int64_t kMaxThreads = 256;
 constexpr std::int64_t kMaxPieces = 4096;
+constexpr std::int64_t kLastDimension = Shape::kMaxRank - 1;
 
 constexpr Text kWhat = "What to run";
 constexpr Text kHow = "Training";
@@ -233,6 +234,44 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
          [](const Scenario& s, Text name) {
            for (const std::int64_t rows : s.chunk_sizes) check_range(name, rows, 1, kIntMax);
          }},
+    {.name = "dim",
+     .form = ValueForm::kInteger,
+     .value = "N",
+     .help = "dimension of every tensor that is split and joined (default 0)",
+     .heading = kPlacement,
+     .strategies = "dp",
+     .get = value_of<&Scenario::dim>,
+     .set = set_int<&Scenario::dim>,
+     .check = [](const Scenario& s, Text name) { check_range(name, s.dim, 0, kLastDimension); }},
+    {.name = "module-device",
+     .form = ValueForm::kInteger,
+     .value = "I",
+     .help = "where the module is built; home if not given",
+     .heading = kPlacement,
+     .strategies = "dp",
+     .get = value_of<&Scenario::module_device>,
+     .set = set_int<&Scenario::module_device>},
+    {.name = "loss-in",
+     .value = "PLACE",
+     .help = "output: the loss of the gathered output (default); forward: each replica's own, of "
+             "its rows",
+     .heading = kPlacement,
+     .strategies = "dp",
+     .choices = "output forward",
+     .get = value_of<&Scenario::loss_in>,
+     .set = set_text<&Scenario::loss_in>,
+     .check = [](const Scenario& s,
+                 Text name) { check_one_of(name, s.loss_in, "output forward"); }},
+    {.name = "gathered-loss",
+     .value = "NAME",
+     .help = "of the replicas' losses (--loss-in forward), the mean (default) or the sum",
+     .heading = kPlacement,
+     .strategies = "dp",
+     .choices = "mean sum",
+     .get = value_of<&Scenario::gathered_loss>,
+     .set = set_text<&Scenario::gathered_loss>,
+     .check = [](const Scenario& s,
+                 Text name) { check_one_of(name, s.gathered_loss, "mean sum"); }},
     {.name = "bucket-cap-mb",
      .form = ValueForm::kNumber,
      .value = "X",
@@ -380,6 +419,14 @@ constexpr auto kOptions = std::to_array<ScenarioOption>({
      .get = value_of<&Scenario::memory>,
      .set = [](RunRequest& r, Text name,
                Text text) { r.scenario.memory = parse_bytes(name, text); }},
+    {.name = "device-memory",
+     .value = "SIZE,...",
+     .help = "memory of each device, in order: 12GB,1GB",
+     .heading = kPlacement,
+     .get = value_of<&Scenario::device_memory>,
+     .set = [](RunRequest& r, Text name,
+               Text text) { r.scenario.device_memory = parse_byte_list(name, text); },
+     .check = check_device_memory},
     {.name = "sim-workers",
      .form = ValueForm::kInteger,
      .value = "N",

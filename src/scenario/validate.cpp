@@ -39,6 +39,9 @@ void check_device_ids(const Scenario& scenario) {
   if (scenario.output_device) {
     check_device("output-device", *scenario.output_device, scenario.devices);
   }
+  if (scenario.module_device) {
+    check_device("module-device", *scenario.module_device, scenario.devices);
+  }
 }
 
 void check_chunk_sizes(const Scenario& scenario) {
@@ -153,6 +156,11 @@ void Scenario::validate() const {
   }
   if (nesterov && momentum == 0) {
     throw_invalid("nesterov: needs a momentum above 0", "add --momentum 0.9");
+  }
+  if (gathered_loss != "mean" && loss_in != "forward") {
+    throw_invalid(
+        fmt::format("gathered-loss {}: with loss-in {} there is one loss", gathered_loss, loss_in),
+        "add --loss-in forward");
   }
   check_device_ids(*this);
   check_chunk_sizes(*this);

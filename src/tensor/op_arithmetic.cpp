@@ -1,4 +1,4 @@
-// add and scale, and the operators that write in place (these have no place in the graph).
+// add, scale and sum, and the operators that write in place (these have no place in the graph).
 #include <fmt/format.h>
 
 #include "tensor/operator.h"
@@ -23,6 +23,25 @@ class ScaleBackward final : public Node {
 
  private:
   double factor_;
+};
+
+class SumBackward final : public Node {
+ public:
+  explicit SumBackward(const Shape& shape) : Node("sum-backward"), shape_(shape) {}
+  Gradients backward(Gradients gradients) override {
+    const Tensor& dsum = gradients.front();
+    Tensor dx = empty_activation(dsum, shape_);
+    submit(dx.device(), "sum-backward", {}, static_cast<double>(dx.numel()),
+           {{dsum, "grad-output"}}, {{dx, "grad-input"}},
+           [out = dx.array(), gradient = dsum.array()](LaunchContext& context) {
+             context.kernels.fill(context, out, 0);
+             context.kernels.add_bias(context, out, gradient);
+           });
+    return {dx};
+  }
+
+ private:
+  Shape shape_;
 };
 
 }  // namespace
@@ -55,6 +74,22 @@ Tensor scale(const Tensor& a, double factor) {
     attach(scaled, make_node<ScaleBackward>(a.device(), factor), {&a});
   }
   return scaled;
+}
+
+Tensor sum(const Tensor& a) {
+  check_defined("sum", {{a, "input"}});
+  check_alike("sum", {{a, "input"}});
+  Tensor total = empty_activation(a, {1});
+  DeviceArray column = a.array();
+  column.shape = Shape{a.numel(), 1};
+  submit(a.device(), "sum", {}, static_cast<double>(a.numel()), {{a, "input"}}, {{total, "output"}},
+         [out = total.array(), in = std::move(column)](LaunchContext& context) {
+           context.kernels.sum_rows(context, out, in);
+         });
+  if (records_graph(a.device(), {&a})) {
+    attach(total, make_node<SumBackward>(a.device(), a.shape()), {&a});
+  }
+  return total;
 }
 
 void add_in_place(Tensor& out, const Tensor& a) {

@@ -91,9 +91,10 @@ TraceRun read_run(const JsonValue& json) {
   if (const auto failure = json.find("failure")) {
     run.failure = failure->text();
     if (run.failure.empty()) failure->fault("a run that has not failed has none");
-    run.failed_step = json.at("failed_step").small_integer(0);
-  } else if (const auto step = json.find("failed_step")) {
-    step->fault("only a run with a failure has one");
+  }
+  if (const auto step = json.find("failed_step")) {
+    if (run.failure.empty()) step->fault("only a run with a failure has one");
+    run.failed_step = step->small_integer(0);
   }
   return run;
 }

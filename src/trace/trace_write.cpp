@@ -53,7 +53,7 @@ void write_run(JsonWriter& json, const TraceRun& run) {
   }
   if (!run.failure.empty()) {
     json.field("failure", run.failure);
-    json.field("failed_step", run.failed_step);
+    if (run.failed_step >= 0) json.field("failed_step", run.failed_step);
   }
   json.end_object();
 }

@@ -27,7 +27,8 @@ std::string run_text(const Trace& trace, std::string_view batch) {
 }
 
 bool may_be_cut_off(const Trace& trace, int step) {
-  return !trace.run.failure.empty() && step >= trace.run.failed_step;
+  const int failed = trace.run.failed_step;
+  return !trace.run.failure.empty() && failed >= 0 && step >= failed;
 }
 
 std::string failure_text(const Trace& trace, int step) {

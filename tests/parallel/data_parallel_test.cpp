@@ -11,11 +11,10 @@
 namespace ringside::test {
 namespace {
 
-DataParallelOptions toy_options(double lr = 0) {
-  DataParallelOptions options;
-  options.loss = toy_loss;
-  options.optimizer = toy_sgd(lr);
-  return options;
+DataParallelTrainingOptions toy_training(double lr = 0) { return {toy_loss, toy_sgd(lr)}; }
+
+Tensor classes_loss(const Tensor& output, const Tensor& targets) {
+  return cross_entropy(output, targets);
 }
 
 /// Loss and gradient of one step on x = 1, 2, 3, 4.
@@ -30,7 +29,7 @@ Outcome step_with(int devices, const DataParallelOptions& options) {
   world->drive([&] {
     const int home = options.device_ids.empty() ? 0 : options.device_ids.front();
     Device& device = world->device(home);
-    const auto dp = make_data_parallel(toy_model(device), *world, options);
+    const auto dp = make_data_parallel(toy_model(device), *world, options, toy_training());
     const StepResult result = dp->train_step(toy_batch(device, {1, 2, 3, 4}), 0);
     outcome = {host_value(result.loss, 0), gradient_of(*dp)};
   });
@@ -39,21 +38,21 @@ Outcome step_with(int devices, const DataParallelOptions& options) {
 
 TEST(DataParallel, SumsTheReplicasGradients) {
   for (const int devices : {1, 2, 3, 4, 7}) {
-    const Outcome outcome = step_with(devices, toy_options());
+    const Outcome outcome = step_with(devices, {});
     EXPECT_DOUBLE_EQ(outcome.loss, 13.5) << devices;
     EXPECT_DOUBLE_EQ(outcome.gradient, -20) << devices;
   }
 }
 
 TEST(DataParallel, TheSplitDoesNotMatter) {
-  DataParallelOptions options = toy_options();
+  DataParallelOptions options;
   options.chunk_sizes = {3, 1};
   EXPECT_DOUBLE_EQ(step_with(2, options).gradient, -20);
 }
 
 TEST(DataParallel, DeviceIdsAndOutputDeviceMayBeAnyOfTheWorld) {
   for (const Algorithm algorithm : {Algorithm::kStar, Algorithm::kRing, Algorithm::kTree}) {
-    DataParallelOptions options = toy_options();
+    DataParallelOptions options;
     options.device_ids = {3, 1};
     options.output_device = 2;
     options.algorithm = algorithm;
@@ -66,7 +65,7 @@ TEST(DataParallel, DeviceIdsAndOutputDeviceMayBeAnyOfTheWorld) {
 TEST(DataParallel, ThreeStepsOfSgd) {
   const auto world = sim_world(2);
   world->drive([&] {
-    const auto dp = make_data_parallel(toy_model(world->device(0)), *world, toy_options(0.01));
+    const auto dp = make_data_parallel(toy_model(world->device(0)), *world, {}, toy_training(0.01));
     const std::vector<double> losses{13.5, 9.8, 7.12675};
     const std::vector<double> weights{1.2, 1.37, 1.5145};
     for (int step = 0; step < 3; ++step) {
@@ -80,7 +79,7 @@ TEST(DataParallel, ThreeStepsOfSgd) {
 TEST(DataParallel, StateHasTheModulePrefix) {
   const auto world = sim_world(2);
   world->drive([&] {
-    const auto dp = make_data_parallel(toy_model(world->device(0)), *world, toy_options());
+    const auto dp = make_data_parallel(toy_model(world->device(0)), *world, {}, toy_training());
     EXPECT_EQ(dp->state_dict().front().name, "module.weight");
   });
 }
@@ -88,18 +87,15 @@ TEST(DataParallel, StateHasTheModulePrefix) {
 TEST(DataParallel, SplitsAlongAnyDimension) {
   const auto world = sim_world(3);
   world->drive([&] {
-    DataParallelOptions options = toy_options();
+    DataParallelOptions options;
     options.dim = 1;
-    options.optimizer = [&](const std::vector<NamedTensor>&) {
-      return make_sgd(toy_model(world->device(0))->named_parameters(), {});
-    };
-    const auto dp = make_data_parallel(make_tanh(), *world, options);
+    DataParallel dp(make_tanh(), *world, options);
     std::vector<double> x(2 * 5 * 3);
     std::iota(x.begin(), x.end(), -15.0);
     for (double& value : x) value /= 10;
     const Tensor input = Tensor::from_host(world->device(0), Shape{2, 5, 3}, DType::kFloat64, x,
                                            MemoryKind::kInputs);
-    const Tensor output = dp->evaluate({input, {}});
+    const Tensor output = dp.forward({{input}, {}}).get<Tensor>();
     EXPECT_EQ(output.shape(), input.shape());
     const std::vector<double> values = host_values(output);
     for (std::size_t i = 0; i < x.size(); ++i) EXPECT_DOUBLE_EQ(values[i], std::tanh(x[i]));
@@ -127,7 +123,7 @@ TEST(DataParallel, AnUnusedParameterGetsZeros) {
     return std::pair{is_defined, values};
   };
   const auto dp = second_gradient([](const std::shared_ptr<Module>& module, World& world) {
-    return make_data_parallel(module, world, toy_options());
+    return make_data_parallel(module, world, {}, toy_training());
   });
   EXPECT_TRUE(dp.first);
   EXPECT_EQ(dp.second, (std::vector<double>{0}));
@@ -143,12 +139,7 @@ TEST(DataParallel, HomeIsFullerThanTheOthers) {
     Generator generator(0);
     auto module =
         make_model("mlp:64,128,10", {world->device(0), DType::kFloat32, generator}, Shape{64}, 10);
-    DataParallelOptions options;
-    options.loss = [](const Tensor& output, const Tensor& targets) {
-      return cross_entropy(output, targets);
-    };
-    options.optimizer = toy_sgd(0.1);
-    const auto dp = make_data_parallel(std::move(module), *world, options);
+    const auto dp = make_data_parallel(std::move(module), *world, {}, {classes_loss, toy_sgd(0.1)});
     const std::vector<double> x(16 * 64, 0.5);
     const std::vector<double> y(16, 3);
     dp->train_step(
@@ -176,9 +167,10 @@ std::string error_of(const std::function<void(World&)>& body) {
 TEST(DataParallel, RefusesWhatCannotBe) {
   const auto with = [](const std::function<void(DataParallelOptions&)>& change) {
     return error_of([&](World& world) {
-      DataParallelOptions options = toy_options();
+      DataParallelOptions options;
       change(options);
-      const auto dp = make_data_parallel(toy_model(world.device(0)), world, options);
+      const auto dp =
+          make_data_parallel(toy_model(world.device(0)), world, options, toy_training());
       dp->train_step(toy_batch(world.device(0), {1, 2, 3, 4}), 0);
     });
   };
@@ -209,11 +201,7 @@ TEST(DataParallel, AChunkOfOneRowBreaksBatchNormWithPyTorchsWords) {
     Generator generator(0);
     auto module =
         make_model("mlp:4,3,2:bn", {world.device(0), DType::kFloat64, generator}, Shape{4}, 2);
-    DataParallelOptions options = toy_options();
-    options.loss = [](const Tensor& output, const Tensor& targets) {
-      return cross_entropy(output, targets);
-    };
-    const auto dp = make_data_parallel(std::move(module), world, options);
+    const auto dp = make_data_parallel(std::move(module), world, {}, {classes_loss, toy_sgd(0)});
     dp->train_step(
         {Tensor::full(world.device(0), Shape{10, 4}, DType::kFloat64, 1, MemoryKind::kInputs),
          Tensor::full(world.device(0), Shape{10}, DType::kInt64, 0, MemoryKind::kInputs)},

@@ -99,6 +99,29 @@ TEST(FailedRun, WithTooLittleMemoryItGoesAsFarAsThereIsSome) {
   }
 }
 
+// 256 rows at once, where a training batch has 16.
+TEST(FailedRun, InItsLastEvaluationHasFinishedEveryStep) {
+  for (const std::string strategy : {"single", "dp", "ddp"}) {
+    Scenario scenario = scenario_of(strategy, strategy == "single" ? 1 : 2);
+    scenario.memory = 60'000;
+    const Trace trace = trace_of_failure(scenario);
+    EXPECT_EQ(trace.run.failed_step, -1) << strategy;
+    EXPECT_TRUE(has(trace, 5, Phase::kUpdate)) << strategy;
+    EXPECT_EQ(trace_from_json(trace_to_json(trace), "t.json"), trace);
+  }
+}
+
+TEST(FailedRun, BeforeTrainingKnowsItsModelAllTheSame) {
+  for (const std::string strategy : {"single", "dp", "ddp"}) {
+    Scenario scenario = scenario_of(strategy, strategy == "single" ? 1 : 2);
+    scenario.memory = 6'000;
+    const Trace trace = trace_of_failure(scenario);
+    EXPECT_EQ(trace.run.failed_step, 0) << strategy;
+    EXPECT_EQ(trace.run.parameters, 64U * 16 + 16 + 2 * (16 * 10 + 10)) << strategy;
+    EXPECT_EQ(trace.run.parameter_bytes, 4 * trace.run.parameters) << strategy;
+  }
+}
+
 TEST(FailedRun, BehindTheRecordedStepsLeavesThemWhole) {
   Scenario scenario = scenario_of("ddp", 2);
   scenario.events = {{.kind = ScenarioEvent::Kind::kStop, .rank = 1, .step = 4}};

@@ -96,13 +96,12 @@ std::vector<double> masks_of_replicas(std::uint64_t seed, int step) {
     Tensor weight = module->named_parameters()[0].tensor;
     copy_in_place(
         weight, Tensor::from_host(home, {8, 8}, DType::kFloat64, identity, MemoryKind::kWorkspace));
-    DataParallelOptions options;
-    options.loss = [&](const Tensor& y, const Tensor& targets) {
-      output = host_values(y);
-      return mse_loss(y, targets);
-    };
-    options.optimizer = toy_sgd(0);
-    const auto dp = make_data_parallel(module, *world, options);
+    const auto dp = make_data_parallel(module, *world, {},
+                                       {[&](const Tensor& y, const Tensor& targets) {
+                                          output = host_values(y);
+                                          return mse_loss(y, targets);
+                                        },
+                                        toy_sgd(0)});
     const Tensor ones = Tensor::full(home, {4, 8}, DType::kFloat64, 1, MemoryKind::kInputs);
     dp->train_step({ones, ones}, step);
   });
@@ -128,10 +127,7 @@ TEST(LayersUnderStrategies, RunningStatisticsAreReplicaZeros) {
     const ModuleContext context{home, DType::kFloat64, generator};
     const auto module = make_sequential(
         {make_batch_norm2d(context, 1), make_flatten(), make_linear(context, 2, 1)});
-    DataParallelOptions options;
-    options.loss = toy_loss;
-    options.optimizer = toy_sgd(0);
-    const auto dp = make_data_parallel(module, *world, options);
+    const auto dp = make_data_parallel(module, *world, {}, {toy_loss, toy_sgd(0)});
     // Chunks of mean 2 and mean 20.
     const Tensor x =
         Tensor::from_host(home, {4, 1, 1, 2}, DType::kFloat64,

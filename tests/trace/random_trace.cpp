@@ -77,7 +77,7 @@ class Maker {
     run.parameter_bytes = any_size();
     if (below(2) == 0) {
       run.failure = "failed: " + text();
-      run.failed_step = static_cast<int>(below(5));
+      run.failed_step = static_cast<int>(below(5)) - 1;
     }
     for (std::int64_t i = below(3); i > 0; --i)
       run.buckets.push_back({any_size(), {text(), text()}});
