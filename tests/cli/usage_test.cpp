@@ -94,7 +94,7 @@ const std::vector<BadUse>& bad_uses() {
        "--loss-in forward"},
       {{"run", "--device-memory", "12GB,1GB"},
        2,
-       "2 sizes for 4 devices",
+       "--device-memory 12000000000,1000000000: 2 sizes for 4 devices",
        "give one for each device"},
       {{"run", "--device-memory", "12GB,,1GB,1GB"}, 2, "--device-memory ''", ""},
       {{"run", "--dtype", "int32"}, 2, "--dtype 'int32': must be one of float32 float64", ""},

@@ -211,7 +211,7 @@ TEST(ScenarioRun, AFrozenParameterIsAnUnusedOne) {
   scenario.events = {event_of(ScenarioEvent::Kind::kFreeze, 0, 1),
                      event_of(ScenarioEvent::Kind::kFreeze, 1, 1)};
   for (ScenarioEvent& event : scenario.events) event.parameter = "0.weight";
-  const std::string message = error_of(scenario, ErrorKind::kInvalidArgument);
+  const std::string message = error_of(scenario, ErrorKind::kTrainingFailed);
   EXPECT_NE(message.find("Expected to have finished reduction"), std::string::npos) << message;
   EXPECT_NE(message.find("0.weight"), std::string::npos) << message;
 }
@@ -227,7 +227,7 @@ Scenario two_heads(const std::string& strategy, int devices) {
 TEST(ScenarioRun, AnUnusedHeadIsReportedByDdpInTheNextForward) {
   Scenario scenario = two_heads("ddp", 3);
   scenario.events = {event_of(ScenarioEvent::Kind::kUnusedHead, 1, 2)};
-  const std::string message = error_of(scenario, ErrorKind::kInvalidArgument);
+  const std::string message = error_of(scenario, ErrorKind::kTrainingFailed);
   EXPECT_NE(message.find("Expected to have finished reduction in the prior iteration"),
             std::string::npos)
       << message;
@@ -345,7 +345,7 @@ TEST(ScenarioRun, AReplacedParameterIsAnUnusedOne) {
   ScenarioEvent event = event_of(ScenarioEvent::Kind::kReplace, 0, 1);
   event.parameter = "2.weight";
   scenario.events = on_all_ranks(event, 2);
-  const std::string message = error_of(scenario, ErrorKind::kInvalidArgument);
+  const std::string message = error_of(scenario, ErrorKind::kTrainingFailed);
   EXPECT_NE(message.find("did not receive grad for rank 0: 2 (2.weight)"), std::string::npos)
       << message;
 }

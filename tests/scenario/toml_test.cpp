@@ -112,6 +112,22 @@ memory = 1048576
   EXPECT_EQ(dp.scenario.chunk_sizes, (std::vector<std::int64_t>{40, 24}));
   EXPECT_EQ(dp.scenario.memory, 1048576u);
 
+  const RunRequest dp_corners = read(R"(
+strategy = "dp"
+devices = 2
+dim = 1
+module-device = 1
+loss-in = "forward"
+gathered-loss = "sum"
+device-memory = "12GB,1MB"
+)");
+  EXPECT_EQ(dp_corners.scenario.dim, 1);
+  EXPECT_EQ(dp_corners.scenario.module_device, 1);
+  EXPECT_EQ(dp_corners.scenario.loss_in, "forward");
+  EXPECT_EQ(dp_corners.scenario.gathered_loss, "sum");
+  EXPECT_EQ(dp_corners.scenario.device_memory,
+            (std::vector<std::size_t>{12'000'000'000, 1'000'000}));
+
   const RunRequest adam = read(R"(
 optimizer = "adamw"
 beta1 = 0.8
@@ -191,7 +207,8 @@ rename-prefix = "a.=b."
   EXPECT_EQ(loading.scenario.load, "other.safetensors");
   EXPECT_EQ(read("resume = \"m.safetensors\"").scenario.resume, "m.safetensors");
 
-  const RunRequest* const all[] = {&ddp, &dp, &adam, &ps, &corners, &accumulating, &loading};
+  const RunRequest* const all[] = {&ddp, &dp,      &dp_corners,   &adam,
+                                   &ps,  &corners, &accumulating, &loading};
   for (const ScenarioOption& option : scenario_options()) {
     const bool tried = option.name == "resume" ||
                        std::any_of(std::begin(all), std::end(all), [&](const RunRequest* request) {
@@ -244,7 +261,15 @@ kind = "second-backward"
 [[events]]
 kind = "no-sync-backward"
 )");
-  const auto& events = request.scenario.events;
+  const RunRequest dp = read(R"(
+strategy = "dp"
+[[events]]
+kind = "flag-keyword"
+[[events]]
+kind = "wrap-optimizer"
+)");
+  auto events = request.scenario.events;
+  events.insert(events.end(), dp.scenario.events.begin(), dp.scenario.events.end());
   ASSERT_EQ(events.size(), event_rules().size());
   EXPECT_EQ(events[0].kind, ScenarioEvent::Kind::kPerturb);
   EXPECT_EQ(events[0].rank, 1);
@@ -257,6 +282,8 @@ kind = "no-sync-backward"
   EXPECT_EQ(events[10].kind, ScenarioEvent::Kind::kUnusedHead);
   EXPECT_EQ(events[11].kind, ScenarioEvent::Kind::kSecondBackward);
   EXPECT_EQ(events[12].kind, ScenarioEvent::Kind::kNoSyncBackward);
+  EXPECT_EQ(events[13].kind, ScenarioEvent::Kind::kFlagKeyword);
+  EXPECT_EQ(events[14].kind, ScenarioEvent::Kind::kWrapOptimizer);
   EXPECT_NO_THROW(request.scenario.validate());
 }
 
