@@ -70,8 +70,16 @@ class Strategy {
   virtual Device& input_device() = 0;
   /// Parameters and buffers; with the prefix "module." for dp and ddp, as in PyTorch.
   virtual std::vector<NamedTensor> state_dict() const = 0;
+  /// What these names, and those of the optimiser, have in front of the module's own.
+  virtual std::string_view key_prefix() const { return {}; }
   virtual Module& module() = 0;
   virtual Optimizer& optimizer() = 0;
+  /// For a checkpoint: what all optimisers of the run have kept, under the module's own names,
+  /// complete on rank 0. Every rank calls it. Blocks the host.
+  virtual std::vector<NamedTensor> optimizer_state();
+  /// Of a resumed training: takes its part of such a state over. Throws Error(kInvalidInput) for
+  /// one that does not fit, and then changes nothing.
+  virtual void load_optimizer_state(const std::vector<NamedTensor>& state);
   /// A rank without further batches in this epoch: ddp inside join takes part in what the others
   /// still do, from step `step` on, until all have finished. Returns how many steps that were.
   virtual int inputs_exhausted(int /*step*/) { return 0; }

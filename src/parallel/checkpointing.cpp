@@ -6,13 +6,14 @@
 #include <cstring>
 #include <utility>
 
+#include "core/counted.h"
+#include "parallel/wrapper_prefix.h"
 #include "ringside/error.h"
 #include "scenario/prefix_options.h"
 
 namespace ringside {
 namespace {
 
-constexpr std::string_view kWrapper = "module.";
 constexpr std::string_view kStepMark = "{step}";
 
 std::vector<NamedShape> shapes_of(const std::vector<SafetensorsEntry>& entries) {
@@ -102,14 +103,6 @@ std::vector<SafetensorsEntry> renamed_entries(std::vector<SafetensorsEntry> entr
   }
 }
 
-/// "module." where the strategy's names have it and the bare module's do not.
-std::string wrapper_prefix(Strategy& strategy) {
-  const std::vector<NamedTensor> outer = strategy.state_dict();
-  const std::vector<NamedTensor> inner = strategy.module().state_dict();
-  if (outer.empty() || inner.empty()) return {};
-  return outer.front().name.substr(0, outer.front().name.size() - inner.front().name.size());
-}
-
 void add(SafetensorsFile& file, std::string name, const Tensor& tensor) {
   file.add(std::move(name), safetensors_dtype(tensor.dtype()), tensor.shape().sizes(),
            bytes_of(tensor));
@@ -165,14 +158,12 @@ void load_model(const StartingPoint& start, Module& module) {
 }
 
 void load_optimizer(const StartingPoint& start, Strategy& strategy) {
-  const std::string prefix = wrapper_prefix(strategy);
-  Device& device = strategy.module().state_dict().front().tensor.device();
   std::vector<NamedTensor> state;
   for (const SafetensorsEntry& entry : start.optimizer) {
-    state.push_back(tensor_of(start, entry, device, prefix + entry.name));
+    state.push_back(tensor_of(start, entry, strategy.input_device(), entry.name));
   }
   try {
-    strategy.optimizer().load_state_dict(state);
+    strategy.load_optimizer_state(state);
   } catch (const Error& error) {
     throw error.with_prefix(fmt::format("{}: optimizer: ", start.path));
   }
@@ -186,17 +177,16 @@ std::string checkpoint_path(const Scenario& scenario, std::int64_t step) {
   return path;
 }
 
-void save_checkpoint(const Scenario& scenario, const TrainingState& state, Strategy& strategy,
-                     const std::string& path) {
+void save_checkpoint(const Scenario& scenario, const TrainingState& state, const Module& module,
+                     const std::vector<NamedTensor>& optimizer_state, const std::string& path) {
   SafetensorsFile file;
   file.header.metadata = to_metadata(scenario, state);
-  const std::string in_front = scenario.save_wrapped ? std::string(kWrapper) : std::string();
-  for (const NamedTensor& entry : strategy.module().state_dict(in_front)) {
+  const std::string in_front = scenario.save_wrapped ? std::string(kWrapperPrefix) : std::string();
+  for (const NamedTensor& entry : module.state_dict(in_front)) {
     add(file, entry.name, entry.tensor);
   }
-  const std::size_t prefix = wrapper_prefix(strategy).size();
-  for (const NamedTensor& entry : strategy.optimizer().state_dict()) {
-    add(file, fmt::format("{}{}", kOptimizerPrefix, entry.name.substr(prefix)), entry.tensor);
+  for (const NamedTensor& entry : optimizer_state) {
+    add(file, fmt::format("{}{}", kOptimizerPrefix, entry.name), entry.tensor);
   }
   write_safetensors(file, path);
 }
@@ -206,7 +196,17 @@ bool checkpoint_is_due(const Scenario& scenario, std::int64_t step, std::int64_t
   return step == total || (scenario.save_every > 0 && step % scenario.save_every == 0);
 }
 
-void check_checkpoints_fall_between_updates(const Scenario& scenario, std::int64_t total) {
+void check_checkpoints_fall_between_updates(const Scenario& scenario, std::int64_t total,
+                                            std::int64_t steps_per_epoch) {
+  for (std::int64_t step = 1; scenario.asynchronous && step <= total; ++step) {
+    if (!checkpoint_is_due(scenario, step, total) || step % steps_per_epoch == 0) continue;
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("save: a checkpoint after step {} would lose pushes that are on their "
+                            "way: an asynchronous epoch has {}, in one order",
+                            step, counted(static_cast<std::size_t>(steps_per_epoch), "step")),
+                fmt::format("save between epochs: --save-every {0}, and --steps a multiple of {0}",
+                            steps_per_epoch));
+  }
   for (const ScenarioEvent& event : scenario.events) {
     if (event.kind != ScenarioEvent::Kind::kNoSync) continue;
     if (!checkpoint_is_due(scenario, event.step + 1, total)) continue;

@@ -47,14 +47,15 @@ void load_optimizer(const StartingPoint& start, Strategy& strategy);
 std::string checkpoint_path(const Scenario& scenario, std::int64_t step);
 
 /// Writes the file; blocks the host.
-void save_checkpoint(const Scenario& scenario, const TrainingState& state, Strategy& strategy,
-                     const std::string& path);
+void save_checkpoint(const Scenario& scenario, const TrainingState& state, const Module& module,
+                     const std::vector<NamedTensor>& optimizer_state, const std::string& path);
 
 /// Whether a checkpoint is due after `step` steps of `total`.
 bool checkpoint_is_due(const Scenario& scenario, std::int64_t step, std::int64_t total);
 
 /// Throws Error(kInvalidArgument) where a checkpoint would be due after a step inside no_sync,
-/// whose gradients no file holds.
-void check_checkpoints_fall_between_updates(const Scenario& scenario, std::int64_t total);
+/// whose gradients no file holds, or within an epoch of asynchronous pushes.
+void check_checkpoints_fall_between_updates(const Scenario& scenario, std::int64_t total,
+                                            std::int64_t steps_per_epoch);
 
 }  // namespace ringside

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "parallel/step_scope.h"
+#include "parallel/wrapper_prefix.h"
 #include "ringside/error.h"
 #include "ringside/strategy.h"
 
@@ -31,13 +32,15 @@ class DataParallelTraining : public Strategy {
                        const DataParallelTrainingOptions& training)
       : wrapper_(std::move(module), world, options),
         training_(training),
-        optimizer_(training.optimizer(wrapper_.module().named_parameters("module."))) {}
+        optimizer_(
+            training.optimizer(wrapper_.module().named_parameters(std::string(kWrapperPrefix)))) {}
 
   std::string_view name() const override { return "dp"; }
   StepResult train_step(const Batch& batch, int step, const StepDirectives& directives) override;
   Tensor evaluate(const Batch& batch) override;
   Device& input_device() override { return wrapper_.home(); }
   std::vector<NamedTensor> state_dict() const override { return wrapper_.state_dict(); }
+  std::string_view key_prefix() const override { return kWrapperPrefix; }
   Module& module() override { return wrapper_.module(); }
   Optimizer& optimizer() override { return *optimizer_; }
 

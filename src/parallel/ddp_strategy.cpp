@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "parallel/step_scope.h"
+#include "parallel/wrapper_prefix.h"
 #include "ringside/ddp.h"
 #include "ringside/strategy.h"
 
@@ -13,7 +14,7 @@ class DdpStrategy : public Strategy {
  public:
   DdpStrategy(std::shared_ptr<Module> module, Rank& rank, const DdpOptions& options)
       : options_(options), ddp_(std::move(module), rank, options), devices_{&rank.device} {
-    optimizer_ = options.optimizer(ddp_.module().named_parameters("module."));
+    optimizer_ = options.optimizer(ddp_.module().named_parameters(std::string(kWrapperPrefix)));
   }
 
   std::string_view name() const override { return "ddp"; }
@@ -22,8 +23,9 @@ class DdpStrategy : public Strategy {
   int inputs_exhausted(int step) override;
   Device& input_device() override { return *devices_.front(); }
   std::vector<NamedTensor> state_dict() const override {
-    return ddp_.module().state_dict("module.");
+    return ddp_.module().state_dict(std::string(kWrapperPrefix));
   }
+  std::string_view key_prefix() const override { return kWrapperPrefix; }
   Module& module() override { return ddp_.module(); }
   Optimizer& optimizer() override { return *optimizer_; }
   std::vector<TraceRun::Bucket> buckets() const override { return ddp_.buckets(); }

@@ -25,9 +25,8 @@ void check_options(const ParameterServerOptions& options, const Module& module, 
         "an asynchronous server applies each push by itself: it must be the one that "
         "updates, and have one device");
   }
-  std::int64_t elements = 0;
-  for (const NamedTensor& entry : module.named_parameters()) elements += entry.tensor.numel();
-  if (options.servers > elements) {
+  const std::size_t elements = element_count(module.named_parameters());
+  if (static_cast<std::size_t>(options.servers) > elements) {
     throw_invalid(fmt::format("{} servers: the model has {} parameters, and each server keeps at "
                               "least one",
                               options.servers, elements),

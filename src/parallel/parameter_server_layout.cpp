@@ -1,5 +1,7 @@
 #include "parallel/parameter_server_layout.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace ringside {
@@ -13,6 +15,14 @@ std::vector<int> members_behind(int lead, int count) {
 }
 
 }  // namespace
+
+std::size_t element_count(const std::vector<NamedTensor>& parameters) {
+  std::size_t elements = 0;
+  for (const NamedTensor& entry : parameters) {
+    elements += static_cast<std::size_t>(entry.tensor.numel());
+  }
+  return elements;
+}
 
 std::vector<int> ParameterServerLayout::worker_members(int worker) const {
   return members_behind(worker_lead(worker), worker_devices_);
@@ -37,6 +47,25 @@ Range ParameterServerLayout::shard(int server, std::size_t elements) const {
   const std::size_t larger = elements % parts;
   const std::size_t begin = part * size + std::min(part, larger);
   return {begin, begin + size + (part < larger ? 1 : 0)};
+}
+
+std::vector<ServerPiece> ParameterServerLayout::pieces(
+    int server, const std::vector<NamedTensor>& parameters) const {
+  const Range range = shard(server, element_count(parameters));
+  std::vector<ServerPiece> pieces;
+  std::size_t begin = 0;  // of the parameter, in the flat ones
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const std::size_t end = begin + static_cast<std::size_t>(parameters[i].tensor.numel());
+    const std::size_t from = std::max(begin, range.begin);
+    const std::size_t to = std::min(end, range.end);
+    if (from < to) {
+      const bool whole = from == begin && to == end;
+      const std::string part = whole ? "" : fmt::format("[{}:{}]", from - begin, to - begin);
+      pieces.push_back({parameters[i].name + part, i, {from - begin, to - begin}, whole});
+    }
+    begin = end;
+  }
+  return pieces;
 }
 
 }  // namespace ringside

@@ -3,12 +3,24 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "ringside/schedule.h"
 #include "ringside/strategy.h"
 
 namespace ringside {
+
+/// What a server keeps of one parameter.
+struct ServerPiece {
+  std::string name;           ///< the parameter's, or of a part "0.weight[0:1205]"
+  std::size_t parameter = 0;  ///< its number
+  Range part;                 ///< elements of it, in flat order
+  bool whole = false;
+};
+
+/// Of all of them together.
+std::size_t element_count(const std::vector<NamedTensor>& parameters);
 
 class ParameterServerLayout {
  public:
@@ -41,6 +53,8 @@ class ParameterServerLayout {
   /// Elements [begin, end) of the flat parameters that `server` keeps: equal parts, of which the
   /// first are one element larger where they cannot be equal.
   Range shard(int server, std::size_t elements) const;
+  /// The parts of `parameters` in the shard of `server`, in their order.
+  std::vector<ServerPiece> pieces(int server, const std::vector<NamedTensor>& parameters) const;
 
  private:
   int first_server_rank() const { return workers_ * worker_devices_; }

@@ -9,6 +9,7 @@
 #include "core/counted.h"
 #include "parallel/parameter_server.h"
 #include "parallel/parameter_server_order.h"
+#include "parallel/parameter_server_state.h"
 #include "parallel/peer_messages.h"
 #include "parallel/step_scope.h"
 #include "ringside/error.h"
@@ -28,6 +29,8 @@ class ParameterServer : public Strategy {
   std::vector<NamedTensor> state_dict() const override { return pieces_; }
   Module& module() override { return *module_; }
   Optimizer& optimizer() override { return *optimizer_; }
+  std::vector<NamedTensor> optimizer_state() override;
+  void load_optimizer_state(const std::vector<NamedTensor>& state) override;
   bool takes_batches() const override { return false; }
   void begin_epoch(int epoch, int steps) override;
   void end_epoch() override {
@@ -40,6 +43,9 @@ class ParameterServer : public Strategy {
   /// What a pull is answered with.
   Tensor& answer() { return options_.server_updates ? weights_ : sum_; }
   Tensor flat(MemoryKind kind, const std::string& name) const;
+  std::vector<ServerPiece> pieces() const {
+    return layout_.pieces(layout_.server_of(rank_.rank), module_->named_parameters());
+  }
   void make_pieces();
   void begin_with_the_parameters_of_worker_0();
   void synchronous_step();
@@ -79,12 +85,8 @@ ParameterServer::ParameterServer(std::shared_ptr<Module> module, Rank& rank,
       options_(options),
       layout_(options),
       lead_(layout_.server_lead(layout_.server_of(rank.rank))) {
-  std::size_t elements = 0;
-  for (const NamedTensor& entry : module_->named_parameters()) {
-    elements += static_cast<std::size_t>(entry.tensor.numel());
-  }
   const int server = layout_.server_of(rank.rank);
-  range_ = layout_.shard(server, elements);
+  range_ = layout_.shard(server, element_count(module_->named_parameters()));
   for (const int worker : layout_.served_workers(rank.rank)) {
     workers_.push_back(layout_.worker_lead(worker));
     if (options.asynchronous && !pushed_.empty()) continue;
@@ -107,32 +109,33 @@ Tensor ParameterServer::flat(MemoryKind kind, const std::string& name) const {
                        module_->named_parameters().front().tensor.dtype(), kind, name);
 }
 
-/// A parameter that lies across a border is here in part: "0.weight[0:1205]", elements of it in
-/// flat order.
+/// The parameters, or parts of them, that lie in the shard.
 void ParameterServer::make_pieces() {
-  std::size_t begin = 0;  // of the parameter, in the flat ones
-  for (const NamedTensor& entry : module_->named_parameters()) {
-    const std::size_t end = begin + static_cast<std::size_t>(entry.tensor.numel());
-    const std::size_t from = std::max(begin, range_.begin);
-    const std::size_t to = std::min(end, range_.end);
-    if (from < to) {
-      const bool whole = from == begin && to == end;
-      const std::string name =
-          whole ? entry.name : fmt::format("{}[{}:{}]", entry.name, from - begin, to - begin);
-      const Shape shape =
-          whole ? entry.tensor.shape() : Shape{static_cast<std::int64_t>(to - from)};
-      const std::size_t offset = (from - range_.begin) * size_of(weights_.dtype());
-      const auto piece = [&](const Tensor& of, const std::string& called) {
-        return Tensor::view(rank_.device, of.buffer(), offset, shape, of.dtype(), called);
-      };
-      Tensor parameter = piece(weights_, name);
-      parameter.set_requires_grad(true);
-      parameter.set_grad(piece(sum_, name + ".grad"));
-      pieces_.push_back({name, parameter});
-    }
-    begin = end;
+  const std::vector<NamedTensor> parameters = module_->named_parameters();
+  std::size_t offset = 0;
+  for (const ServerPiece& part : pieces()) {
+    const Shape shape = part.whole ? parameters[part.parameter].tensor.shape()
+                                   : Shape{static_cast<std::int64_t>(part.part.size())};
+    const auto piece = [&](const Tensor& of, const std::string& name) {
+      return Tensor::view(rank_.device, of.buffer(), offset, shape, of.dtype(), name);
+    };
+    Tensor parameter = piece(weights_, part.name);
+    parameter.set_requires_grad(true);
+    parameter.set_grad(piece(sum_, part.name + ".grad"));
+    pieces_.push_back({part.name, parameter});
+    offset += part.part.size() * size_of(weights_.dtype());
   }
   optimizer_ = options_.optimizer(pieces_);
+}
+
+std::vector<NamedTensor> ParameterServer::optimizer_state() {
+  if (!pieces_.empty()) send_state(rank_, layout_.worker_lead(0), optimizer_->state_dict());
+  return {};
+}
+
+void ParameterServer::load_optimizer_state(const std::vector<NamedTensor>& state) {
+  if (pieces_.empty()) return;
+  optimizer_->load_state_dict(state_of_pieces(state, pieces(), module_->named_parameters()));
 }
 
 void ParameterServer::begin_with_the_parameters_of_worker_0() {

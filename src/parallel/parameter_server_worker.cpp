@@ -5,6 +5,7 @@
 
 #include "parallel/coalesce.h"
 #include "parallel/parameter_server.h"
+#include "parallel/parameter_server_state.h"
 #include "parallel/peer_messages.h"
 #include "parallel/step_scope.h"
 #include "parallel/tensors_of.h"
@@ -24,6 +25,7 @@ class ParameterServerWorker : public Strategy {
   std::vector<NamedTensor> state_dict() const override { return module_->state_dict(); }
   Module& module() override { return *module_; }
   Optimizer& optimizer() override { return *optimizer_; }
+  std::vector<NamedTensor> optimizer_state() override;
   void end_epoch() override {
     if (options_.server_updates) pull_weights();
   }
@@ -151,6 +153,17 @@ void ParameterServerWorker::reduce_gradients() {
   }
   receive_from_peers(rank_, messages);
   accumulate(flat_.flat, arrived_, 1, /*continues=*/true);
+}
+
+/// Where the servers update, they tell worker 0.
+std::vector<NamedTensor> ParameterServerWorker::optimizer_state() {
+  if (!options_.server_updates) return optimizer_->state_dict();
+  if (rank_.rank != 0) return {};
+  std::vector<std::vector<StateValues>> parts;
+  for (int server = 0; server < layout_.servers(); ++server) {
+    parts.push_back(receive_state(rank_, layout_.server_lead(server)));
+  }
+  return joined_state(parts, layout_, module_->named_parameters());
 }
 
 StepResult ParameterServerWorker::train_step(const Batch& batch, int step,

@@ -102,7 +102,7 @@ ModelSize rehearse(const TrainingPlan& plan) {
   const std::unique_ptr<World> world = open_world("meta", {});
   const std::shared_ptr<Module> module = build_model(plan.scenario, plan.data, world->device(0));
   if (plan.start) check_start(plan, *module);
-  check_checkpoints_fall_between_updates(plan.scenario, plan.total_steps);
+  check_checkpoints_fall_between_updates(plan.scenario, plan.total_steps, plan.batches_per_epoch);
   if (plan.scenario.sync_batchnorm && module->synchronise_batch_norm(nullptr) == 0) {
     throw Error(
         ErrorKind::kInvalidArgument,

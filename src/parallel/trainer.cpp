@@ -127,9 +127,9 @@ void Trainer::restore() {
         event.kind == ScenarioEvent::Kind::kFreeze || event.kind == ScenarioEvent::Kind::kReplace;
     if (lasts && event.rank == own_rank() && event.step < step_) apply(event, past);
   }
+  load_optimizer(*plan_.start, strategy_);
   if (!strategy_.takes_batches()) return;  // a server, which has learnt the values from worker 0
   load_model(*plan_.start, strategy_.module());  // into what was replaced, too
-  load_optimizer(*plan_.start, strategy_);
   strategy_.restore_buckets(plan_.start->state->buckets);
 }
 
@@ -149,6 +149,7 @@ void Trainer::save_if_due() {
   if (!checkpoint_is_due(plan_.scenario, step_, plan_.total_steps)) return;
   const Unrecorded unrecorded(devices_);
   strategy_.end_epoch();
+  const std::vector<NamedTensor> optimizer_state = strategy_.optimizer_state();
   if (own_rank() != 0) return;
   TrainingState state{step_, epoch_, batches_, strategy_.next_buckets()};
   if (state.batches == plan_.batches_per_epoch) {
@@ -156,7 +157,7 @@ void Trainer::save_if_due() {
     state.batches = 0;
   }
   result_.saved.push_back(checkpoint_path(plan_.scenario, step_));
-  save_checkpoint(plan_.scenario, state, strategy_, result_.saved.back());
+  save_checkpoint(plan_.scenario, state, strategy_.module(), optimizer_state, result_.saved.back());
 }
 
 /// Null for a rank that takes no batches.

@@ -82,16 +82,6 @@ void check_checkpoints(const Scenario& scenario) {
         "renamed",
         "add --load FILE or --resume FILE");
   }
-  const bool saves_servers = scenario.strategy == "ps" && scenario.variant == "b" &&
-                             (!scenario.save.empty() || !scenario.resume.empty());
-  if (saves_servers &&
-      (scenario.optimizer != "sgd" || scenario.momentum != 0 || scenario.asynchronous)) {
-    throw_invalid(fmt::format("{}: {} lies on the servers, and no checkpoint has it yet",
-                              scenario.save.empty() ? "resume" : "save",
-                              scenario.asynchronous ? "the order of the pushes"
-                                                    : "with variant b the optimizer's state"),
-                  "choose --variant a, or sgd without momentum and not asynchronous");
-  }
   if (scenario.backend == "meta" && (loads || !scenario.save.empty())) {
     throw_invalid(fmt::format("{}: backend meta has no values", !scenario.save.empty()  ? "save"
                                                                 : scenario.load.empty() ? "resume"

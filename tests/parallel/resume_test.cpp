@@ -75,6 +75,23 @@ std::vector<Case> cases() {
   for (const int stop : {1, 5, 9}) {
     add("ps whose servers update, after " + std::to_string(stop), server, stop);
   }
+  server.servers = 3;  // whose borders cut parameters
+  server.devices = 7;
+  server.momentum = 0.9;
+  add("ps whose servers have momentum", server, 3);
+  server.server_devices = 2;
+  server.devices = 10;
+  server.momentum = 0;
+  server.optimizer = "adamw";
+  server.lr = 0.01;
+  add("ps whose servers have adamw and two devices", server, 5);
+  server.server_devices = 1;
+  server.devices = 7;
+  server.asynchronous = true;
+  server.steps = 12;
+  for (const int stop : {4, 8}) {  // epochs have 4 steps
+    add("asynchronous ps, after " + std::to_string(stop), server, stop);
+  }
   Scenario buckets = small_scenario("ddp", 4);
   buckets.model = "mlp:64,32,24,16,10";
   buckets.first_bucket_mb = 0.001;
