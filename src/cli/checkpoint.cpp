@@ -1,5 +1,6 @@
 // ringside checkpoint: what is in a safetensors file, and the model's part of it as another file.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 #include "core/format_bytes.h"
 #include "core/state_keys.h"
 #include "parallel/training_state.h"
+#include "parallel/wrapper_prefix.h"
 #include "ringside/checkpoint.h"
 #include "ringside/error.h"
 #include "scenario/prefix_options.h"
@@ -73,6 +75,13 @@ SafetensorsFile weights_of(const SafetensorsFile& file, const std::vector<Prefix
   return weights;
 }
 
+/// Written with --save-wrapped.
+bool is_wrapped(const SafetensorsHeader& header) {
+  return std::all_of(header.entries.begin(), header.entries.end(), [&](const auto& entry) {
+    return is_of_optimizer(header, entry) || entry.name.starts_with(kWrapperPrefix);
+  });
+}
+
 std::int64_t elements_of(const SafetensorsEntry& entry) {
   std::int64_t elements = 1;
   for (const std::int64_t size : entry.shape) elements *= size;
@@ -120,10 +129,17 @@ std::string training_of(const SafetensorsHeader& header, const std::string& path
     return text;
   }
   const TrainingState state = training_state_of(header.metadata, path);
+  std::string text = fmt::format("Taken after step {}; next is batch {} of epoch {}.\n", state.step,
+                                 state.batches, state.epoch);
+  const bool events = has_events(header.metadata);
+  text += events ? "To go on, with the scenario file that has its events: " : "To go on: ";
+  std::vector<std::string> words{"ringside run"};
+  if (events) words.emplace_back("--config FILE");
   const std::string options = clean_text(options_of_then(header.metadata));
-  return fmt::format(
-      "Taken after step {}; next is batch {} of epoch {}.\nTo go on: ringside run {}--resume {}\n",
-      state.step, state.batches, state.epoch, options.empty() ? "" : options + " ", path);
+  if (!options.empty()) words.push_back(options);
+  if (is_wrapped(header)) words.push_back(fmt::format("--strip-prefix {}", kWrapperPrefix));
+  words.push_back(fmt::format("--resume {}\n", path));
+  return text + fmt::format("{}", fmt::join(words, " "));
 }
 
 nlohmann::ordered_json training_json(const SafetensorsHeader& header, const std::string& path) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -39,8 +40,27 @@ std::string renamed(std::string_view key, std::span<const PrefixRule> rules) {
   return name;
 }
 
+namespace {
+
+void check_every_rule_finds_a_key(std::span<const NamedShape> entries,
+                                  std::span<const PrefixRule> rules) {
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const bool found = std::any_of(entries.begin(), entries.end(), [&](const NamedShape& entry) {
+      return renamed(entry.name, rules.first(i)).starts_with(rules[i].from);
+    });
+    if (found || entries.empty()) continue;
+    throw Error(
+        ErrorKind::kInvalidInput,
+        fmt::format("no key begins with '{}', which is to become '{}'", rules[i].from, rules[i].to),
+        fmt::format("the first key is '{}'", renamed(entries[0].name, rules.first(i))));
+  }
+}
+
+}  // namespace
+
 std::vector<NamedShape> renamed(std::span<const NamedShape> entries,
                                 std::span<const PrefixRule> rules) {
+  check_every_rule_finds_a_key(entries, rules);
   std::vector<NamedShape> result;
   std::unordered_map<std::string, std::string_view> origins;
   for (const NamedShape& entry : entries) {
@@ -124,8 +144,14 @@ std::string suggestion_options(const KeyComparison& comparison) {
   if (rules.empty()) return {};
   if (rules.size() == 1 && rules[0].to.empty()) return "--strip-prefix " + rules[0].from;
   if (rules.size() == 1 && rules[0].from.empty()) return "--add-prefix " + rules[0].to;
+  return further_suggestion_options(comparison, {});
+}
+
+std::string further_suggestion_options(const KeyComparison& comparison, std::string_view in_use) {
+  if (comparison.suggestion.empty()) return {};
   std::vector<std::string> pairs;
-  for (const PrefixRule& rule : rules) pairs.push_back(rule.from + "=" + rule.to);
+  if (!in_use.empty()) pairs.emplace_back(in_use);
+  for (const PrefixRule& rule : comparison.suggestion) pairs.push_back(rule.from + "=" + rule.to);
   return fmt::format("--rename-prefix {}", fmt::join(pairs, ","));
 }
 

@@ -36,7 +36,8 @@ struct PrefixRule {
 /// `key` after all rules, each applied to what the one before it has made.
 std::string renamed(std::string_view key, std::span<const PrefixRule> rules);
 
-/// The same for all entries. Throws Error(kInvalidInput) with both keys where two become one.
+/// The same for all entries. Throws Error(kInvalidInput) with both keys where two become one, and
+/// for a rule that no key begins with.
 std::vector<NamedShape> renamed(std::span<const NamedShape> entries,
                                 std::span<const PrefixRule> rules);
 
@@ -73,5 +74,8 @@ std::string suggestion_words(const KeyComparison& comparison);
 /// The suggestion as options: "--strip-prefix module.", "--add-prefix module." or
 /// "--rename-prefix encoder.module.=encoder.,a.=b."; empty without one.
 std::string suggestion_options(const KeyComparison& comparison);
+/// The same where the given keys were renamed already: as what --rename-prefix, which comes last,
+/// must be, `in_use` being what it is now.
+std::string further_suggestion_options(const KeyComparison& comparison, std::string_view in_use);
 
 }  // namespace ringside

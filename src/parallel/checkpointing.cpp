@@ -130,7 +130,10 @@ std::optional<StartingPoint> read_starting_point(const Scenario& scenario) {
       start.optimizer.back().name.erase(0, kOptimizerPrefix.size());
     }
   }
-  start.model = renamed_entries(std::move(start.model), prefix_rules(scenario), path);
+  const std::vector<PrefixRule> rules = prefix_rules(scenario);
+  start.model = renamed_entries(std::move(start.model), rules, path);
+  start.is_renamed = !rules.empty();
+  start.rename_prefix = scenario.rename_prefix;
   return start;
 }
 
@@ -141,8 +144,12 @@ void check_fits(const StartingPoint& start, const Module& module) {
     throw Error(
         ErrorKind::kInvalidInput,
         fmt::format("{}: does not fit the model: {}", start.path, difference_text(comparison)),
-        words.empty() ? "the file must come from the same model"
-                      : fmt::format("{}: add {}", words, suggestion_options(comparison)));
+        words.empty()
+            ? "the file must come from the same model"
+            : fmt::format("{}: {} {}", words, start.rename_prefix.empty() ? "add" : "give",
+                          start.is_renamed
+                              ? further_suggestion_options(comparison, start.rename_prefix)
+                              : suggestion_options(comparison)));
   }
   for (const NamedTensor& own : module.state_dict()) {
     check_dtype(start, entry_named(start, own.name), own.tensor);
@@ -166,6 +173,14 @@ void load_optimizer(const StartingPoint& start, Strategy& strategy) {
     strategy.load_optimizer_state(state);
   } catch (const Error& error) {
     throw error.with_prefix(fmt::format("{}: optimizer: ", start.path));
+  }
+}
+
+void restore_buckets(const StartingPoint& start, Strategy& strategy) {
+  try {
+    strategy.restore_buckets(start.state->buckets);
+  } catch (const Error& error) {
+    throw error.with_prefix(fmt::format("{}: ", start.path));
   }
 }
 

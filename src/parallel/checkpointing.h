@@ -21,6 +21,8 @@ namespace ringside {
 struct StartingPoint {
   std::string path;
   SafetensorsFile file;
+  bool is_renamed = false;                  ///< by the scenario's rules
+  std::string rename_prefix;                ///< the last of them, as asked
   std::vector<SafetensorsEntry> model;      ///< renamed as asked
   std::vector<SafetensorsEntry> optimizer;  ///< without "optimizer."; of a resumed training
   std::optional<TrainingState> state;       ///< of a resumed training
@@ -42,6 +44,9 @@ void load_model(const StartingPoint& start, Module& module);
 /// The optimiser's state into the strategy's. Throws Error(kInvalidInput) for one that does not
 /// fit, and then changes nothing.
 void load_optimizer(const StartingPoint& start, Strategy& strategy);
+
+/// DDP's buckets. Throws Error(kInvalidInput) for others than the model's.
+void restore_buckets(const StartingPoint& start, Strategy& strategy);
 
 /// `scenario.save` with the step for "{step}".
 std::string checkpoint_path(const Scenario& scenario, std::int64_t step);

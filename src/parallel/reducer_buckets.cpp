@@ -46,8 +46,7 @@ BucketedTensor bucketed(const Tensor& parameter) {
 }
 
 [[noreturn]] void throw_bad_buckets(std::string_view parameter, std::string_view problem) {
-  throw Error(ErrorKind::kInvalidInput,
-              fmt::format("checkpoint: buckets: '{}' {}", parameter, problem),
+  throw Error(ErrorKind::kInvalidInput, fmt::format("buckets: '{}' {}", parameter, problem),
               "the file is damaged or was changed by hand; take another checkpoint");
 }
 

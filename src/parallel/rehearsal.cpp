@@ -49,6 +49,12 @@ void check_start(const TrainingPlan& plan, const Module& module) {
   check_fits(start, module);
   if (!start.state) return;
   const TrainingState& state = *start.state;
+  if (!state.data.empty() && state.data != plan.data_checksum) {
+    throw Error(ErrorKind::kInvalidInput,
+                fmt::format("{}: data {} had the checksum {} then, and has {} now", start.path,
+                            plan.scenario.data, state.data, plan.data_checksum),
+                "train on the data of then, or start a new training from its values with --load");
+  }
   if (state.step >= plan.total_steps) {
     throw Error(
         ErrorKind::kInvalidArgument,

@@ -272,6 +272,7 @@ RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_optio
   const bool ranks = scenario.has_ranks();
   TrainingPlan plan = make_plan(scenario, data, recorder.get(), observer, started);
   if (start) plan.start = &*start;
+  if (!scenario.save.empty() || !scenario.resume.empty()) plan.data_checksum = checksum_of(data);
   plan.model = rehearse(plan);
   Warnings warnings(observer);
   plan.warn = [&warnings](const std::string& text) { warnings.tell(text); };

@@ -130,7 +130,7 @@ void Trainer::restore() {
   load_optimizer(*plan_.start, strategy_);
   if (!strategy_.takes_batches()) return;  // a server, which has learnt the values from worker 0
   load_model(*plan_.start, strategy_.module());  // into what was replaced, too
-  strategy_.restore_buckets(plan_.start->state->buckets);
+  restore_buckets(*plan_.start, strategy_);
 }
 
 std::vector<std::int64_t> Trainer::indices_of_epoch(int epoch) const {
@@ -151,7 +151,7 @@ void Trainer::save_if_due() {
   strategy_.end_epoch();
   const std::vector<NamedTensor> optimizer_state = strategy_.optimizer_state();
   if (own_rank() != 0) return;
-  TrainingState state{step_, epoch_, batches_, strategy_.next_buckets()};
+  TrainingState state{step_, epoch_, batches_, strategy_.next_buckets(), plan_.data_checksum};
   if (state.batches == plan_.batches_per_epoch) {
     ++state.epoch;
     state.batches = 0;
@@ -233,7 +233,10 @@ double Trainer::run_micro_batch(const Batch& batch, const StepDirectives& direct
     throw Error(ErrorKind::kNotFinite,
                 fmt::format("step {}: the loss is {}: training has diverged", step_,
                             std::isnan(loss) ? "nan" : "infinite"),
-                fmt::format("try a smaller --lr than {}", plan_.scenario.lr));
+                plan_.start && step_ == plan_.first().step
+                    ? fmt::format("it is the first step: has {} values that are not finite?",
+                                  plan_.start->path)
+                    : fmt::format("try a smaller --lr than {}", plan_.scenario.lr));
   }
   epoch_loss_ += loss * static_cast<double>(step.rows);
   epoch_rows_ += static_cast<double>(step.rows);

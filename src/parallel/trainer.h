@@ -39,6 +39,7 @@ struct TrainingPlan {
   /// Tells a warning of PyTorch's, on any thread.
   std::function<void(const std::string&)> warn = {};
   const StartingPoint* start = nullptr;  ///< null: a new model
+  std::string data_checksum = {};        ///< of a training that is saved or resumed
 
   /// Where the training begins: after these steps, epochs and batches.
   TrainingState first() const { return start && start->state ? *start->state : TrainingState(); }

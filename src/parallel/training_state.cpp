@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 #include <type_traits>
 #include <variant>
 
+#include "core/fnv1a.h"
 #include "core/whole_number.h"
 #include "ringside/error.h"
 #include "scenario/options.h"
@@ -22,6 +24,7 @@ constexpr std::string_view kEpoch = "ringside.epoch";
 constexpr std::string_view kBatches = "ringside.batches";
 constexpr std::string_view kBuckets = "ringside.buckets";
 constexpr std::string_view kEvents = "ringside.events";
+constexpr std::string_view kData = "ringside.data";
 constexpr std::string_view kOption = "ringside.option.";
 
 // They change how long or where a run computes, or what it writes, but none of its numbers.
@@ -118,6 +121,16 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
+std::string checksum_of(const TrainTest& data) {
+  Fnv1a checksum;
+  for (const Dataset* part : {&data.train, &data.test}) {
+    checksum.add(std::as_bytes(std::span(part->samples)));
+    checksum.add(std::as_bytes(std::span(part->targets)));
+    checksum.add(std::as_bytes(std::span(part->text)));
+  }
+  return fmt::format("{:016x}", checksum.value());
+}
+
 SafetensorsMetadata to_metadata(const Scenario& scenario, const TrainingState& state) {
   SafetensorsMetadata metadata{{"format", "pt"},
                                {std::string(kForm), std::string(kFormVersion)},
@@ -125,12 +138,15 @@ SafetensorsMetadata to_metadata(const Scenario& scenario, const TrainingState& s
                                {std::string(kEpoch), fmt::format("{}", state.epoch)},
                                {std::string(kBatches), fmt::format("{}", state.batches)},
                                {std::string(kBuckets), text_of(state.buckets)},
-                               {std::string(kEvents), text_of(scenario.events)}};
+                               {std::string(kEvents), text_of(scenario.events)},
+                               {std::string(kData), state.data}};
   for (const ScenarioOption& option : scenario_options()) {
     if (counts(option)) metadata[key_of(option)] = text_of(option.get(scenario));
   }
   return metadata;
 }
+
+bool has_events(const SafetensorsMetadata& metadata) { return !text_at(metadata, kEvents).empty(); }
 
 bool has_training_state(const SafetensorsMetadata& metadata) {
   return metadata.contains(std::string(kForm));
@@ -155,6 +171,7 @@ TrainingState training_state_of(const SafetensorsMetadata& metadata, const std::
   for (const std::string& bucket : split(text_at(metadata, kBuckets), ';')) {
     state.buckets.push_back(split(bucket, ','));
   }
+  state.data = text_at(metadata, kData);
   return state;
 }
 
@@ -170,10 +187,22 @@ void check_same_training(const SafetensorsMetadata& metadata, const Scenario& sc
     compare(option.name, then_of(metadata, option), text_of(option.get(scenario)));
   }
   compare("events", text_at(metadata, kEvents), text_of(scenario.events));
-  if (differences.empty()) return;
-  throw Error(ErrorKind::kInvalidInput,
-              fmt::format("{}: is of another training: {}", path, fmt::join(differences, "; ")),
-              "give the options of then, or start a new training from its values with --load");
+  if (!differences.empty()) {
+    throw Error(ErrorKind::kInvalidInput,
+                fmt::format("{}: is of another training: {}", path, fmt::join(differences, "; ")),
+                has_events(metadata) && scenario.events.empty()
+                    ? "give the scenario file that has the events, with --config"
+                    : "give the options of then, or start a new training from its values with "
+                      "--load");
+  }
+  for (const auto& [key, value] : metadata) {
+    if (!key.starts_with(kOption) || find_scenario_option(key.substr(kOption.size())) != nullptr)
+      continue;
+    throw Error(
+        ErrorKind::kInvalidInput,
+        fmt::format("{}: metadata {} '{}': this program has no such option", path, key, value),
+        "resume it with the program that wrote it, or take its values alone with --load");
+  }
 }
 
 std::string options_of_then(const SafetensorsMetadata& metadata) {

@@ -21,22 +21,29 @@ struct TrainingState {
   std::int64_t batches = 0;  ///< of that epoch that each rank has trained on
   /// DDP's, of the next step: which elements lie together decides in which order they are added
   BucketNames buckets;
+  std::string data;  ///< checksum of the data set, whose file may change; empty: not known
 };
 
-/// "ringside.step", "ringside.epoch", "ringside.batches", "ringside.buckets", and for every option
-/// that the numbers depend on "ringside.option.NAME"; docs/checkpoints.md lists them.
+/// Over all samples, targets and texts.
+std::string checksum_of(const TrainTest& data);
+
+/// "ringside.step", "ringside.epoch", "ringside.batches", "ringside.buckets", "ringside.data", and
+/// for every option that the numbers depend on "ringside.option.NAME"; docs/checkpoints.md lists
+/// them.
 SafetensorsMetadata to_metadata(const Scenario& scenario, const TrainingState& state);
 
 /// In front of the names of the optimiser's tensors.
 inline constexpr std::string_view kOptimizerPrefix = "optimizer.";
 
 bool has_training_state(const SafetensorsMetadata& metadata);
+/// Whether the training had events, which no option can say.
+bool has_events(const SafetensorsMetadata& metadata);
 /// Throws Error(kInvalidInput), beginning with `path`, where something is missing or is no such
 /// state.
 TrainingState training_state_of(const SafetensorsMetadata& metadata, const std::string& path);
 
 /// Throws Error(kInvalidInput) that lists every option that was another one when the checkpoint was
-/// taken, of those that the numbers depend on.
+/// taken, of those that the numbers depend on, and options that this program does not have.
 void check_same_training(const SafetensorsMetadata& metadata, const Scenario& scenario,
                          const std::string& path);
 

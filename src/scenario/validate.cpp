@@ -76,6 +76,15 @@ void check_checkpoints(const Scenario& scenario) {
                               scenario.save_every > 0 ? "save-every" : "save-wrapped"),
                   "add --save FILE");
   }
+  std::string name = scenario.save;
+  constexpr std::string_view kStepMark = "{step}";
+  if (const std::size_t at = name.find(kStepMark); at != std::string::npos) {
+    name.erase(at, kStepMark.size());
+  }
+  if (name.find_first_of("{}") != std::string::npos) {
+    throw_invalid(fmt::format("save '{}': only {} stands for something", scenario.save, kStepMark),
+                  "name the file without other braces");
+  }
   if (!prefix_rules(scenario).empty() && !loads) {
     throw_invalid(
         "strip-prefix, add-prefix, rename-prefix: nothing is loaded, so that no key is "

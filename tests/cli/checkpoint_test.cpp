@@ -69,6 +69,29 @@ TEST(Checkpoint, TheCommandToGoOnWithIsShown) {
   EXPECT_EQ(document["tensors"][0]["shape"], json({32, 64}));
 }
 
+TEST(Checkpoint, TheCommandToGoOnWithHasThePrefixAndAsksForTheEvents) {
+  const ScratchDirectory scratch;
+  const std::string file = scratch / "a.safetensors";
+  const std::string scenario = scratch / "s.toml";
+  std::ofstream(scenario) << "[[events]]\nkind = \"perturb\"\nparameter = \"0.bias\"\n"
+                             "amount = 1\n";
+  run_ringside({"run", "--config", scenario, "--steps", "2", "--save-wrapped", "--save", file});
+  EXPECT_NE(run_ringside({"checkpoint", file})
+                .output.find("To go on, with the scenario file that has its events: ringside run "
+                             "--config FILE --strip-prefix module. --resume " +
+                             file),
+            std::string::npos);
+  const ProcessResult without =
+      run_ringside({"run", "--steps", "4", "--strip-prefix", "module.", "--resume", file});
+  EXPECT_NE(without.errors.find("give the scenario file that has the events, with --config"),
+            std::string::npos)
+      << without.errors;
+  EXPECT_EQ(run_ringside({"run", "--config", scenario, "--steps", "4", "--strip-prefix", "module.",
+                          "--resume", file})
+                .status,
+            0);
+}
+
 TEST(Checkpoint, TheModelsTensorsAloneGoToAnotherFile) {
   const ScratchDirectory scratch;
   const std::string file = scratch / "a.safetensors";

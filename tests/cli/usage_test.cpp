@@ -142,6 +142,7 @@ const std::vector<BadUse>& bad_uses() {
       {{"run", "--save-wrapped"}, 2, "save-wrapped: nothing is saved without", "--save FILE"},
       {{"run", "--save", ""}, 2, "--save", ""},
       {{"run", "--save", "/nowhere/a"}, 1, "cannot write /nowhere/a: there is no directory", ""},
+      {{"run", "--save", "c-{foo}.st"}, 2, "save 'c-{foo}.st': only {step} stands for", ""},
       {{"run", "--save", "a", "--backend", "meta"}, 2, "save: backend meta has no values", ""},
       {{"run", "--save", "a", "--trace", "a"}, 2, "trace and save: both would write a", ""},
       {{"run", "--strategy", "ps", "--async", "--data", "random:150:64:10", "--batch-size", "16",

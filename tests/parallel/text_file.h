@@ -34,7 +34,8 @@ class TextFile {
  public:
   explicit TextFile(std::size_t bytes) { folder_.write("sentences.txt", sentences(bytes)); }
   /// For --data.
-  std::string spec() const { return "text:" + folder_.file("sentences.txt"); }
+  std::string spec() const { return "text:" + path(); }
+  std::string path() const { return folder_.file("sentences.txt"); }
 
  private:
   TemporaryFolder folder_;
