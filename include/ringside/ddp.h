@@ -115,6 +115,8 @@ class DistributedDataParallel {
   /// Runs the graph of `loss` backwards; the buckets are reduced on the way, and waited for and
   /// copied back at the end, if the forward was one that synchronises.
   void backward(const Tensor& loss);
+  /// Throws the error that the next forward would throw.
+  void check_reduced() const;
 
   /// While it lives, forward prepares no synchronisation: the backwards of such forwards only
   /// accumulate gradients. What matters is where **forward** was called.

@@ -134,6 +134,9 @@ struct Scenario {
   std::string strip_prefix;   ///< of the file's keys; these three are empty = none
   std::string add_prefix;
   std::string rename_prefix;  ///< "from.=to.,..."
+  bool verify = false;        ///< look for silent faults after every step
+  /// verify: after it, compare with a single device; none: the first, where one can have the same
+  std::optional<int> verify_step;
   std::vector<ScenarioEvent> events;
 
   /// Throws Error(kInvalidArgument) naming the option, its value, the allowed values, and what to
@@ -157,6 +160,16 @@ struct EpochReport {
   double test_accuracy = 0;
   double seconds = 0;
 };
+/// What Scenario::verify has compared, where it found no fault.
+struct Verification {
+  int steps = 0;             ///< after which every rank had the same parameters
+  int ranks = 1;             ///< that were compared; 1: there was nothing to compare between ranks
+  int single_step = -1;      ///< after which they were those of a single device; -1: not compared
+  std::string not_compared;  ///< why not; empty if they were
+  /// from the single device's, relative to the largest gradient (or parameter) of the model
+  double largest_difference = 0;
+  std::string parameter;  ///< in which it was; empty: there is no difference
+};
 struct RunReport {
   Scenario scenario;
   bool primary = true;  ///< false in the mpi processes that do not hold rank 0: they print nothing
@@ -171,8 +184,9 @@ struct RunReport {
   std::vector<MemoryAccount> memory;        ///< per device, at the end (with peaks)
   std::size_t parameters = 0;
   std::size_t parameter_bytes = 0;
-  std::vector<std::string> warnings;  ///< PyTorch's, in order, each once
-  double first_step_seconds = 0;      ///< from the call until the first step has ended
+  std::optional<Verification> verification;  ///< with Scenario::verify
+  std::vector<std::string> warnings;         ///< PyTorch's, in order, each once
+  double first_step_seconds = 0;             ///< from the call until the first step has ended
   double seconds = 0;
 };
 

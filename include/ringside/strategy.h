@@ -80,6 +80,8 @@ class Strategy {
   /// Of a resumed training: takes its part of such a state over. Throws Error(kInvalidInput) for
   /// one that does not fit, and then changes nothing.
   virtual void load_optimizer_state(const std::vector<NamedTensor>& state);
+  /// Throws what the next step would complain of: of ddp, gradients that were not reduced.
+  virtual void check_step() const {}
   /// A rank without further batches in this epoch: ddp inside join takes part in what the others
   /// still do, from step `step` on, until all have finished. Returns how many steps that were.
   virtual int inputs_exhausted(int /*step*/) { return 0; }

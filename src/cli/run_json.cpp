@@ -58,6 +58,17 @@ ordered_json account_json(const MemoryAccount& account) {
           {"at_peak", std::move(at_peak)}};
 }
 
+ordered_json verification_json(const std::optional<Verification>& verification) {
+  if (!verification) return nullptr;
+  const int step = verification->single_step;
+  return {{"steps", verification->steps},
+          {"ranks", verification->ranks},
+          {"single_step", step < 0 ? ordered_json(nullptr) : ordered_json(step)},
+          {"not_compared", verification->not_compared},
+          {"largest_difference", verification->largest_difference},
+          {"parameter", verification->parameter}};
+}
+
 }  // namespace
 
 std::string run_document(const RunReport& report, const std::vector<std::string>& files) {
@@ -79,6 +90,7 @@ std::string run_document(const RunReport& report, const std::vector<std::string>
   document["checksum"] = report.checksum;
   document["rank_checksums"] = report.rank_checksums;
   document["warnings"] = report.warnings;
+  document["verification"] = verification_json(report.verification);
   document["memory"] = ordered_json::array();
   for (const MemoryAccount& account : report.memory) {
     document["memory"].push_back(account_json(account));

@@ -43,6 +43,27 @@ std::string servers_text(const Scenario& s) {
   return text;
 }
 
+std::string verification_text(const Verification& verification) {
+  std::vector<std::string> found;
+  if (verification.ranks > 1) {
+    found.push_back(fmt::format("the same parameters on {} ranks after each of {}",
+                                verification.ranks,
+                                counted(static_cast<std::size_t>(verification.steps), "step")));
+  }
+  if (verification.single_step >= 0) {
+    found.push_back(fmt::format(
+        "{} a single device after step {} ({})",
+        verification.ranks > 1 ? "those of" : "the parameters of", verification.single_step,
+        verification.parameter.empty()
+            ? "no difference"
+            : fmt::format("largest difference {:.1e}, in {}", verification.largest_difference,
+                          verification.parameter)));
+  } else {
+    found.push_back("not compared with a single device: " + verification.not_compared);
+  }
+  return fmt::format("verified: {}\n", fmt::join(found, "; "));
+}
+
 }  // namespace
 
 std::string run_heading(const Scenario& scenario) {
@@ -95,6 +116,7 @@ std::string run_summary(const RunReport& report) {
     text += fmt::format("loss of the last step {:.6f}\n", report.step_losses.back());
   }
   text += checksum_text(report);
+  if (report.verification) text += verification_text(*report.verification);
   text += "\n" + format_memory(report.memory);
   return text;
 }

@@ -49,11 +49,8 @@ Tensor DistributedDataParallel::forward(const Tensor& input) {
   const bool synchronises = grad_enabled && synchronise_;
   if (join_) notify_join();
   if (grad_enabled) {
-    try {
-      reducer_->prepare_forward();
-    } catch (const Error& error) {
-      throw explain_replaced(error);
-    }
+    check_reduced();
+    reducer_->prepare_forward();
   }
   if (sends_buffers()) sync_buffers(/*has_batch=*/true);
   if (join_) sum_of_all(rank_, {synchronises ? 1.0 : 0.0});
@@ -68,6 +65,14 @@ Tensor DistributedDataParallel::forward(const Tensor& input) {
         "graph every iteration; leave it out if the model never has any");
   }
   return output;
+}
+
+void DistributedDataParallel::check_reduced() const {
+  try {
+    reducer_->check_finished();
+  } catch (const Error& error) {
+    throw explain_replaced(error);
+  }
 }
 
 void DistributedDataParallel::backward(const Tensor& loss) {

@@ -20,6 +20,7 @@ class DdpStrategy : public Strategy {
   std::string_view name() const override { return "ddp"; }
   StepResult train_step(const Batch& batch, int step, const StepDirectives& directives) override;
   Tensor evaluate(const Batch& batch) override;
+  void check_step() const override { ddp_.check_reduced(); }
   int inputs_exhausted(int step) override;
   Device& input_device() override { return *devices_.front(); }
   std::vector<NamedTensor> state_dict() const override {

@@ -32,6 +32,8 @@ class Reducer {
   /// Before a forward with grad enabled: throws PyTorch's error if the previous backward left
   /// gradients unreduced, and rebuilds the buckets if that is due.
   void prepare_forward();
+  /// Throws that error without a forward.
+  void check_finished() const;
   /// After a forward that synchronises: arms the hooks for the next backward.
   void prepare_backward(const Tensor& output);
   /// After the last node of backward: every bucket in order is waited for (by the compute stream)
@@ -91,7 +93,6 @@ class Reducer {
   void finish_bucket(std::size_t index);
   void finish_parameter(const Bucket& bucket, std::size_t position);
   bool stays_untouched(std::size_t parameter);
-  void check_finished() const;
 
   std::vector<NamedTensor> parameters_;
   Rank& rank_;

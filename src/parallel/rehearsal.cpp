@@ -71,6 +71,22 @@ void check_start(const TrainingPlan& plan, const Module& module) {
       "the file is damaged, or the data are others now");
 }
 
+void check_verify_step(const TrainingPlan& plan) {
+  const int step = plan.scenario.verify_step.value_or(static_cast<int>(plan.first().step));
+  if (step >= plan.total_steps) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("verify-step {}: the run has {}, counted from 0", step,
+                            counted(static_cast<std::size_t>(plan.total_steps), "step")),
+                "name an earlier step, or train longer");
+  }
+  if (step >= plan.first().step) return;
+  throw Error(
+      ErrorKind::kInvalidArgument,
+      fmt::format("verify-step {} and resume: {} was taken after {}", step, plan.start->path,
+                  counted(static_cast<std::size_t>(plan.first().step), "step")),
+      fmt::format("name a step from {} on, or leave --verify-step out", plan.first().step));
+}
+
 }  // namespace
 
 std::int64_t batches_left_out(const Scenario& scenario, int rank) {
@@ -108,6 +124,7 @@ ModelSize rehearse(const TrainingPlan& plan) {
   const std::unique_ptr<World> world = open_world("meta", {});
   const std::shared_ptr<Module> module = build_model(plan.scenario, plan.data, world->device(0));
   if (plan.start) check_start(plan, *module);
+  if (plan.scenario.verify) check_verify_step(plan);
   check_checkpoints_fall_between_updates(plan.scenario, plan.total_steps, plan.batches_per_epoch);
   if (plan.scenario.sync_batchnorm && module->synchronise_batch_norm(nullptr) == 0) {
     throw Error(

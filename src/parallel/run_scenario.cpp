@@ -274,6 +274,11 @@ RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_optio
   if (start) plan.start = &*start;
   if (!scenario.save.empty() || !scenario.resume.empty()) plan.data_checksum = checksum_of(data);
   plan.model = rehearse(plan);
+  if (scenario.verify) {
+    plan.single_device =
+        train_single_device(plan, [&plan](Device& device) { return first_model(plan, device); },
+                            {training_loss, optimizer_factory(scenario)});
+  }
   Warnings warnings(observer);
   plan.warn = [&warnings](const std::string& text) { warnings.tell(text); };
   std::vector<TrainingResult> results(ranks ? world->local_ranks().size() : 1);
@@ -315,6 +320,10 @@ RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_optio
   }
   report.parameters = plan.model.parameters;
   report.parameter_bytes = plan.model.bytes;
+  if (scenario.verify) {
+    report.verification = first.verification;
+    report.verification->ranks = plan.replicas;
+  }
   report.warnings = warnings.told();
   report.first_step_seconds = first.first_step_seconds;
   report.seconds =

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <span>
 #include <thread>
 
@@ -13,29 +14,12 @@
 #include "parallel/logits.h"
 #include "parallel/rehearsal.h"
 #include "parallel/step_scope.h"
+#include "parallel/unrecorded.h"
+#include "parallel/verification.h"
 #include "ringside/error.h"
 
 namespace ringside {
 namespace {
-
-/// Metrics and evaluation are not part of the training step: the recorder does not hear of them.
-class Unrecorded {
- public:
-  explicit Unrecorded(const std::vector<Device*>& devices) {
-    for (Device* device : devices) {
-      before_.emplace_back(device, device->listener());
-      device->set_listener(nullptr);
-    }
-  }
-  ~Unrecorded() {
-    for (const auto& [device, listener] : before_) device->set_listener(listener);
-  }
-  Unrecorded(const Unrecorded&) = delete;
-  Unrecorded& operator=(const Unrecorded&) = delete;
-
- private:
-  std::vector<std::pair<Device*, OpListener*>> before_;
-};
 
 /// Leaves the model's second head out of the forwards of a scope.
 class UnusedHead {
@@ -196,8 +180,15 @@ bool Trainer::run_epoch(int epoch) {
     save_if_due();
     for (Device* device : devices_) device->context().step = -1;
   }
-  step_ += strategy_.inputs_exhausted(step_);
+  const int shadowed = strategy_.inputs_exhausted(step_);
+  step_ += shadowed;
   result_.steps = step_;
+  if (plan_.scenario.verify && plan_.scenario.join != "off") {
+    result_.verification.steps += shadowed;  // the others have verified them
+    std::vector<int> all(static_cast<std::size_t>(plan_.replicas));
+    std::iota(all.begin(), all.end(), 0);
+    verify(all, step_ - 1);
+  }
   return true;
 }
 
@@ -215,6 +206,10 @@ void Trainer::run_step(Batch batch, Loader* loader, std::int64_t micro_batches) 
   }
   if (plan_.recorder) {
     for (const Device* device : devices_) plan_.recorder->note_memory(*device);
+  }
+  if (plan_.scenario.verify) {
+    verify(ranks_at_work(), step_);
+    ++result_.verification.steps;
   }
   if (step_ == plan_.first().step) result_.first_step_seconds = seconds_since(plan_.started);
   result_.step_losses[static_cast<std::size_t>(step_)] = loss;
@@ -251,6 +246,26 @@ double Trainer::loss_of(const StepResult& step) {
   }
   const StepScope phase(devices_, Phase::kLoss);
   return host_value(step.loss, 0);
+}
+
+/// Of the ranks that take batches, those with a batch for this step.
+std::vector<int> Trainer::ranks_at_work() const {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < plan_.replicas; ++rank) {
+    const std::int64_t own = plan_.batches_per_epoch - batches_left_out(plan_.scenario, rank);
+    if (batches_ < own) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+void Trainer::verify(const std::vector<int>& ranks, int step) {
+  const Unrecorded unrecorded(devices_);
+  strategy_.end_epoch();  // weights that lie on servers come to where they can be compared
+  if (!strategy_.takes_batches()) return;
+  if (rank_) verify_ranks(*rank_, ranks, strategy_, step);
+  if (own_rank() == 0) {
+    verify_single_device(plan_, strategy_.module(), step, result_.verification);
+  }
 }
 
 // ---------------------------------------------------------------- events

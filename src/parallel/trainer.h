@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "parallel/checkpointing.h"
+#include "parallel/single_device.h"
 #include "ringside/data.h"
 #include "ringside/scenario.h"
 #include "ringside/strategy.h"
@@ -40,6 +41,7 @@ struct TrainingPlan {
   std::function<void(const std::string&)> warn = {};
   const StartingPoint* start = nullptr;  ///< null: a new model
   std::string data_checksum = {};        ///< of a training that is saved or resumed
+  SingleDevice single_device = {};       ///< with Scenario::verify
 
   /// Where the training begins: after these steps, epochs and batches.
   TrainingState first() const { return start && start->state ? *start->state : TrainingState(); }
@@ -52,6 +54,7 @@ struct TrainingResult {
   int steps = 0;
   std::string checksum;
   std::vector<TraceRun::Bucket> buckets;
+  Verification verification;
   double first_step_seconds = 0;
   std::vector<std::string> saved;
 };
@@ -84,6 +87,10 @@ class Trainer {
   void finish_epoch(int epoch, double seconds);
   void evaluate(EpochReport& report);
   void save_if_due();
+  std::vector<int> ranks_at_work() const;
+  /// What `ranks` have after `step`, and rank 0 with a single device; every rank calls it, of those
+  /// that take batches only `ranks` do.
+  void verify(const std::vector<int>& ranks, int step);
   std::vector<double> summed_over_ranks(const std::vector<double>& own);
   int own_rank() const { return rank_ ? rank_->rank : 0; }
 

@@ -30,7 +30,7 @@ constexpr std::string_view kOption = "ringside.option.";
 // They change how long or where a run computes, or what it writes, but none of its numbers.
 constexpr std::string_view kWithoutEffect =
     "epochs steps backend memory sim-workers stepwise loader-workers pin-memory non-blocking save "
-    "save-every save-wrapped resume load strip-prefix add-prefix rename-prefix verify";
+    "save-every save-wrapped resume load strip-prefix add-prefix rename-prefix verify verify-step";
 
 bool counts(const ScenarioOption& option) {
   return option.get != nullptr && !is_listed(option.name, kWithoutEffect);

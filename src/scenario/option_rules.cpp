@@ -107,6 +107,17 @@ void check_device_memory(const Scenario& s, Text name) {
               "give one for each device, or --memory for all");
 }
 
+void check_verify(const Scenario& s, Text name) {
+  if (s.verify && s.backend == "meta") {
+    throw_value(name, "with backend meta", "it has no values that could be compared",
+                "choose --backend sim, or leave --verify out");
+  }
+  if (s.verify && s.asynchronous) {
+    throw_value(name, "with async", "its workers may differ, each has other pushes in its weights",
+                "leave --async out, or --verify");
+  }
+}
+
 void check_not_negative(double value, Text name) {
   if (value >= 0 && value <= kMaxNumber) return;
   throw_value(name, fmt::format("{}", value),

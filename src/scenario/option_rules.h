@@ -35,6 +35,8 @@ void set_trace_steps(RunRequest& request, Text name, Text text);
 void check_one_of(Text name, Text value, Text choices);
 void check_devices(const Scenario& scenario, Text name);
 void check_device_memory(const Scenario& scenario, Text name);
+/// Refuses what has no values, and workers that may differ.
+void check_verify(const Scenario& scenario, Text name);
 void check_node_size(const Scenario& scenario, Text name);
 /// Workers, servers, and the devices of each.
 void check_parts(int value, Text name);

@@ -161,6 +161,10 @@ void Scenario::validate() const {
         fmt::format("gathered-loss {}: with loss-in {} there is one loss", gathered_loss, loss_in),
         "add --loss-in forward");
   }
+  if (verify_step && !verify) {
+    throw_invalid(fmt::format("verify-step {}: nothing is verified", *verify_step),
+                  "add --verify, or leave --verify-step out");
+  }
   check_device_ids(*this);
   check_chunk_sizes(*this);
   check_checkpoints(*this);

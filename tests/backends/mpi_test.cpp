@@ -14,6 +14,7 @@
 #include "ringside/error.h"
 #include "ringside/scenario.h"
 #include "ringside/tensor.h"
+#include "support/error_text.h"
 
 namespace ringside::test {
 namespace {
@@ -229,6 +230,47 @@ TEST(Mpi, AParameterServerTrainsWithTheBitsOfTheSimulatedDevices) {
     }
     EXPECT_EQ(real.step_losses, simulated.step_losses) << variant;
   }
+}
+
+TEST(Mpi, AVerifiedTrainingIsTheSame) {
+  Scenario scenario;
+  scenario.strategy = "ddp";
+  scenario.devices = mpi_world()->size();
+  scenario.model = "mlp:64,16,10";
+  scenario.batch_size = 8;
+  scenario.steps = 4;
+  scenario.backend = "mpi";
+  const RunReport plain = run_scenario(scenario, {}, nullptr, {});
+  scenario.verify = true;
+  scenario.verify_step = 2;
+  const RunReport report = run_scenario(scenario, {}, nullptr, {});
+  EXPECT_EQ(report.checksum, plain.checksum);
+  ASSERT_TRUE(report.verification.has_value());
+  EXPECT_EQ(report.verification->steps, 4);
+  EXPECT_EQ(report.verification->ranks, scenario.devices);
+  EXPECT_EQ(report.verification->single_step, report.primary ? 2 : -1);
+}
+
+// All ranks end together, and each says what is different where.
+TEST(Mpi, ASilentFaultIsNamedByEveryProcess) {
+  if (mpi_world()->size() < 3) GTEST_SKIP() << "of two, none is the odd one out";
+  Scenario scenario;
+  scenario.strategy = "ddp";
+  scenario.devices = mpi_world()->size();
+  scenario.model = "mlp:64,16,10";
+  scenario.batch_size = 8;
+  scenario.steps = 4;
+  scenario.backend = "mpi";
+  scenario.verify = true;
+  scenario.events = {{ScenarioEvent::Kind::kPerturb, 1, 2, "2.bias", 1}};
+  const bool is_odd = mpi_world()->local_ranks().front() == 1;
+  const std::string text = error_text(is_odd ? ErrorKind::kTrainingFailed : ErrorKind::kRankFailed,
+                                      [&] { run_scenario(scenario, {}, nullptr, {}); });
+  EXPECT_NE(text.find(is_odd ? "verify: after step 2 parameter 2.bias is not that of rank 0"
+                             : "verify: after step 2 parameter 2.bias of rank 1 is not that of "
+                               "rank 0"),
+            std::string::npos)
+      << text;
 }
 
 // These end a run in an error, so they come last: what the failed calls had declared is still under

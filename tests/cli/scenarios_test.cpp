@@ -30,6 +30,8 @@ const std::map<std::string, Expected>& failing() {
       {"dp-wrapped-optimizer.toml", {1, "'DataParallel' object has no attribute 'step'"}},
       {"other-collective.toml", {1, "broadcast"}},
       {"out-of-memory.toml", {1, "out of memory"}},
+      {"silent-fault.toml",
+       {1, "rank 2: verify: after step 3 parameter 2.bias is not that of rank 0"}},
       {"unused-head.toml",
        {1, "did not receive grad for rank 2: 4 5 (second.weight, second.bias)"}},
   };

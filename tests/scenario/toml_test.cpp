@@ -187,10 +187,14 @@ frozen = "0.weight,0.bias"
 accumulate = 4
 no-sync = false
 divide-loss = false
+verify = true
+verify-step = 3
 )");
   EXPECT_EQ(accumulating.scenario.accumulate, 4);
   EXPECT_FALSE(accumulating.scenario.no_sync);
   EXPECT_FALSE(accumulating.scenario.divide_loss);
+  EXPECT_TRUE(accumulating.scenario.verify);
+  EXPECT_EQ(accumulating.scenario.verify_step, 3);
 
   const RunRequest loading = read(R"(
 save = "m-{step}.safetensors"
