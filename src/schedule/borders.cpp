@@ -19,15 +19,16 @@ std::size_t nccl_chunk(std::size_t elements, std::size_t ranks, DType dtype) {
 }
 
 // gloo cuts into segments of bytes: two per rank, more where one would be above 1 MiB, equally many
-// for each rank [gloo/allreduce.cc, ring()].
+// for each rank, and then all of them equally long [gloo/allreduce.cc, ring()]. Compared with what
+// PyTorch 1.13.1 computes on 3 to 5 ranks, up to 20 MB.
 std::size_t gloo_chunk(std::size_t elements, std::size_t ranks, DType dtype) {
   const std::size_t size = size_of(dtype);
   const std::size_t bytes = elements * size;
   if (bytes == 0) return 0;
   constexpr std::size_t kLargestSegment = std::size_t{1} << 20;
-  const std::size_t segment =
-      round_up(std::min(divide_up(bytes, 2 * ranks), kLargestSegment), size);
-  const std::size_t segments = round_up(std::max(divide_up(bytes, segment), 2 * ranks), ranks);
+  const std::size_t segments =
+      round_up(std::max(divide_up(bytes, kLargestSegment), 2 * ranks), ranks);
+  const std::size_t segment = round_up(divide_up(bytes, segments), size);
   return segments / ranks * segment / size;
 }
 

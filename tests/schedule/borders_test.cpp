@@ -32,8 +32,25 @@ TEST(RingChunk, GlooTakesTwoSegmentsPerRank) {
 }
 
 TEST(RingChunk, GlooTakesMoreSegmentsAboveOneMebibyteEach) {
-  // 5 MiB of float32 on 2 ranks: segments of 1 MiB, five rounded up to six, three for each rank.
-  EXPECT_EQ(lengths(5 << 18, 2, Border::kGloo, DType::kFloat32), (Lengths{786432, 524288}));
+  // 5 MiB of float32 on 2 ranks: five segments of 1 MiB, which become six, three for each rank, of
+  // ceil(5 MiB / 6) bytes, rounded up to 218454 elements.
+  EXPECT_EQ(lengths(5 << 18, 2, Border::kGloo, DType::kFloat32), (Lengths{655362, 655358}));
+}
+
+// With these chunks every element of an all-reduce of PyTorch 1.13.1 over gloo is the sum that
+// begins at rank k - 1 and goes down, bit for bit.
+TEST(RingChunk, GlooIsWhatPyTorchWasSeenToDo) {
+  const auto first = [](std::size_t elements, int ranks, DType dtype) {
+    return lengths(elements, ranks, Border::kGloo, dtype).front();
+  };
+  EXPECT_EQ(first(30'001, 3, DType::kFloat32), 10'002U);
+  EXPECT_EQ(first(30'001, 4, DType::kFloat32), 7'502U);
+  EXPECT_EQ(first(30'001, 5, DType::kFloat32), 6'002U);
+  EXPECT_EQ(first(1'966'080, 3, DType::kFloat32), 655'362U);
+  EXPECT_EQ(first(2'000'003, 3, DType::kFloat32), 666'669U);
+  EXPECT_EQ(first(5'000'000, 4, DType::kFloat32), 1'250'000U);
+  EXPECT_EQ(first(7'000'001, 3, DType::kFloat16), 2'333'335U);
+  EXPECT_EQ(first(2'000'003, 3, DType::kFloat64), 666'672U);
 }
 
 TEST(RingChunk, EvenGivesTheFirstChunksOneMore) {

@@ -2,7 +2,6 @@
 // gradients is PyTorch's, bit for bit.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -32,18 +31,10 @@ Values gradient_of(int rank, std::size_t count) {
   return values;
 }
 
-std::size_t round_up(std::size_t value, std::size_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
-/// Elements of a chunk, by gloo's rule in bytes.
+/// Elements of a chunk, which is two segments where none would be above 1 MiB. Larger ones:
+/// RingChunk.GlooIsWhatPyTorchWasSeenToDo.
 std::size_t gloo_chunk_elements(std::size_t count, std::size_t ranks) {
-  const std::size_t bytes = count * sizeof(float);
-  const std::size_t half = (bytes + 2 * ranks - 1) / (2 * ranks);
-  const std::size_t segment = round_up(std::min<std::size_t>(half, 1 << 20), sizeof(float));
-  const std::size_t segments =
-      round_up(std::max((bytes + segment - 1) / segment, 2 * ranks), ranks);
-  return segments / ranks * segment / sizeof(float);
+  return (count + 2 * ranks - 1) / (2 * ranks) * 2;
 }
 
 /// Each rank multiplies by 1/N first; chunk k is summed from rank k-1 on, going down, and ends at
