@@ -17,7 +17,8 @@ Theme parse_theme(std::string_view name);
 
 struct DrawOptions {
   Theme theme = Theme::kLight;
-  /// more ranks: the first ones, an ellipsis lane that says how many, the last one
+  /// more ranks: the first ones, an ellipsis lane that says how many, the last one; of workers and
+  /// servers by themselves, at least these three of each
   int max_lanes = 8;
 };
 
@@ -33,10 +34,11 @@ struct Picture {
   std::vector<std::string> details = {};
 };
 
-/// The pictures of `step`: for single and dp the whole step and one per phase; for ddp the same
-/// with its buckets, and the timeline. Frames keep every node and edge of the whole: what has not
-/// happened is invisible, what is past is pale. `phase` (may be empty) selects one. Throws
-/// Error(kInvalidArgument) for a step or phase the trace does not have, naming those it has.
+/// The pictures of `step`: the whole step and one per phase; for ddp with its buckets, for an
+/// asynchronous ps with a row for each push; for ddp and a synchronous ps the timeline too. Frames
+/// keep every node and edge of the whole: what has not happened is invisible, what is past is pale.
+/// `phase` (may be empty) selects one. Throws Error(kInvalidArgument) for a step or phase the trace
+/// does not have, naming those it has.
 std::vector<Picture> draw_step(const Trace& trace, int step, std::string_view phase,
                                const DrawOptions& options);
 /// The timeline picture of one step.

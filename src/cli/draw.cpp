@@ -116,8 +116,10 @@ Command draw_command() {
       .operands = "",
       .operand_choices = "",
       .description =
-          "Draws a recorded step: for single and dp the whole step and one picture per phase, for "
-          "ddp also its buckets and the timeline, replayed with constant rates.",
+          "Draws a recorded step: the whole step and one picture per phase; for ddp also its "
+          "buckets. "
+          "For ddp and ps there is the timeline too, replayed with constant rates; not of an "
+          "asynchronous ps, whose steps overlap. Its pushes are pictures of their own.",
       .examples =
           "ringside draw --trace trace.json --out pictures\n"
           "ringside draw --trace trace.json --out pictures --step 1 --format svg,png\n"

@@ -77,7 +77,7 @@ class Sgd final : public ParameterOptimizer {
       writes.push_back({momentum.name(), &velocity});
     }
     OpInfo info;
-    info.name = "sgd";
+    info.name = options_.nesterov ? "sgd-nesterov" : "sgd";
     info.label = slot.parameter.name;
     info.flops = flops_per_element(options_) * static_cast<double>(parameter.numel());
     info.reads = reads;

@@ -10,6 +10,7 @@
 
 #include "views/step_diagram.h"
 #include "views/text.h"
+#include "views/update_rule.h"
 
 namespace ringside {
 namespace {
@@ -138,7 +139,9 @@ FlowBox DataParallelDiagram::cell(Phase phase, const PhaseFacts& facts, int rank
       if (!is_root) return idle_box(name(rank));
       return box(BoxClass::kComm, "dW = Σ dWᵢ", tooltip);
     case Phase::kUpdate:
-      if (rank == home()) return box(BoxClass::kUpdate, "W ← W − η · dW", tooltip);
+      if (rank == home()) {
+        return box(BoxClass::kUpdate, update_rule(trace_, step_).text("dW"), tooltip);
+      }
       return idle_box(name(rank), works(rank) ? "copy is freed" : "idle");
     default:
       return {};

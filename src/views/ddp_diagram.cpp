@@ -11,6 +11,7 @@
 #include "views/buckets.h"
 #include "views/step_diagram.h"
 #include "views/text.h"
+#include "views/update_rule.h"
 
 namespace ringside {
 namespace {
@@ -305,7 +306,8 @@ void ReplicatedDiagram::add_update(FlowDiagram& diagram) const {
   FlowRow update_row = row(Phase::kUpdate, update, std::string(is_single_ ? "" : remark),
                            std::string(is_single_ ? "The parameters take a step." : point));
   fill(update_row, update, [&](int rank) {
-    return box(BoxClass::kUpdate, "W ← W − η · dW", fmt::format("update: on {}", name(rank)));
+    return box(BoxClass::kUpdate, update_rule(trace_, step_).text("dW"),
+               fmt::format("update: on {}", name(rank)));
   });
   diagram.rows.push_back(std::move(update_row));
 }

@@ -20,13 +20,21 @@ FlowDiagram diagram_of(const Trace& trace, int step) {
                           strategy));
 }
 
+// The steps of an asynchronous run overlap on its servers: one replayed alone would apply several
+// pushes at once.
+bool has_timeline(const Trace& trace) {
+  const auto& servers = trace.run.parameter_server;
+  return trace.run.strategy == "ddp" ||
+         (trace.run.strategy == "ps" && !(servers && servers->asynchronous));
+}
+
 }  // namespace
 
 std::vector<Picture> draw_step(const Trace& trace, int step, std::string_view phase,
                                const DrawOptions& options) {
   require_step(trace, step);
   std::vector<Picture> pictures = draw_flow(diagram_of(trace, step), phase, options);
-  if (phase.empty() && trace.run.strategy == "ddp") {
+  if (phase.empty() && has_timeline(trace)) {
     pictures.push_back(draw_timeline(trace, replay(trace, Rates{}, step), step, options));
   }
   return pictures;

@@ -5,9 +5,11 @@
 // in each of them, so that nothing moves from frame to frame.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ringside/views.h"
@@ -20,6 +22,7 @@ struct FlowLane {
   std::string title;  ///< "device 0 = device_ids[0]"
   bool home = false;
   bool ellipsis = false;
+  std::string kind = {};  ///< "workers", "servers": where lanes are left out, each kind by itself
 };
 
 /// What a device holds or does in a row; nothing is drawn without a class.
@@ -40,7 +43,8 @@ struct FlowPort {
 };
 
 struct FlowRow {
-  std::string phase;  ///< "all-reduce"
+  std::string phase;                   ///< "all-reduce"
+  std::vector<std::string> also = {};  ///< further phases that the row shows
   std::string name;   ///< of the frame's file and, with '_' for '-', of its nodes: "all-reduce-1"
   std::string title;  ///< "reduce-grad (sum)"
   std::string remark;
@@ -51,6 +55,9 @@ struct FlowRow {
   std::vector<FlowPort> ports;  ///< per lane; empty without a transfer
 
   bool has_transfer() const { return !ports.empty(); }
+  bool shows(std::string_view a_phase) const {
+    return phase == a_phase || std::find(also.begin(), also.end(), a_phase) != also.end();
+  }
 };
 
 struct FlowDiagram {
@@ -61,8 +68,8 @@ struct FlowDiagram {
   std::vector<FlowRow> rows;
 };
 
-/// Leaves the first lanes, an ellipsis lane that stands for the others, and the last one, if there
-/// are more than `max_lanes` (at least 3).
+/// If there are more than `max_lanes`, leaves of each kind of lanes the first ones, an ellipsis
+/// lane that stands for the others of that kind, and the last one (at least these 3).
 FlowDiagram with_at_most(const FlowDiagram& diagram, int max_lanes);
 
 /// The whole picture, or the frame whose present is row `present`.

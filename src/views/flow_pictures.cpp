@@ -35,7 +35,7 @@ std::vector<Picture> draw_flow(const FlowDiagram& diagram, std::string_view phas
   }
   for (std::size_t row = 0; row < shown.rows.size(); ++row) {
     const FlowRow& about = shown.rows[row];
-    if (!phase.empty() && about.phase != phase) continue;
+    if (!phase.empty() && !about.shows(phase)) continue;
     pictures.push_back({fmt::format("{}-{}", shown.name, about.name),
                         "dot",
                         write_flow(shown, options.theme, row),
@@ -46,8 +46,10 @@ std::vector<Picture> draw_flow(const FlowDiagram& diagram, std::string_view phas
   if (pictures.empty()) {
     std::vector<std::string> known;
     for (const FlowRow& row : shown.rows) {
-      if (std::find(known.begin(), known.end(), row.phase) == known.end()) {
-        known.push_back(row.phase);
+      std::vector<std::string> phases_of_row = {row.phase};
+      phases_of_row.insert(phases_of_row.end(), row.also.begin(), row.also.end());
+      for (const std::string& one : phases_of_row) {
+        if (std::find(known.begin(), known.end(), one) == known.end()) known.push_back(one);
       }
     }
     throw Error(ErrorKind::kInvalidArgument, fmt::format("phase '{}': {} has the phases {}", phase,

@@ -8,6 +8,7 @@
 #include "trace/collective_key.h"
 #include "trace/copy_route.h"
 #include "views/buckets.h"
+#include "views/parameter_server_facts.h"
 #include "views/step_diagram.h"
 #include "views/text.h"
 
@@ -22,7 +23,8 @@ class FactsBuilder {
   FactsBuilder(const Trace& trace, const Timeline& timeline, int step)
       : trace_(trace),
         is_ddp_(trace.run.strategy == "ddp"),
-        who_(is_ddp_ ? "rank" : device_word(trace)) {
+        ps_(trace.run.strategy == "ps" ? std::optional(ParameterServerFacts(trace, step))
+                                       : std::nullopt) {
     facts_.begin = timeline.begin();
     facts_.end = timeline.end();
     facts_.times = step_times(trace, timeline);
@@ -40,6 +42,9 @@ class FactsBuilder {
       if (op.collective) note_last_to_come(op);
     }
     for (const auto& [rank, ops] : ops_of_rank) add_lane(rank, ops);
+    facts_.run = ps_ ? ps_->run_text() : run_text(trace_, is_ddp_ ? "rows per rank:" : "batch");
+    facts_.devices = devices_text();
+    if (ps_) facts_.busiest = lane_name(facts_.times.rank);
     name_slow_ranks();
     add_marks();
     return std::move(facts_);
@@ -53,6 +58,12 @@ class FactsBuilder {
   std::string duration(double seconds) const {
     return format_seconds(seconds, facts_.end - facts_.begin);
   }
+  // What the lane of a rank is called.
+  std::string lane_name(int rank) const {
+    if (ps_) return ps_->name(rank);
+    return fmt::format("{} {}", is_ddp_ ? "rank" : device_word(trace_), rank);
+  }
+  std::string devices_text() const;
   double ready(const TraceOp& op) const { return entry(op).ready; }
 
   void note_last_to_come(const TraceOp& op) {
@@ -73,7 +84,7 @@ class FactsBuilder {
 
   const Trace& trace_;
   bool is_ddp_;
-  std::string who_;                               // what a lane is called
+  std::optional<ParameterServerFacts> ps_;        // of its traces
   std::map<OpId, const TimelineEntry*> entries_;  // of the step
   std::map<CollectiveKey, const TraceOp*> last_to_come_;
   TimelineFacts facts_;
@@ -131,7 +142,7 @@ TimedBox FactsBuilder::compute_box(const TraceOp& op, const std::string& layer, 
   box.box = phase_class(op.phase);
   box.start = entry(op).start;
   box.end = entry(op).end;
-  box.tooltip = fmt::format("{} {}: {}", who_, op.rank, to_string(op.phase));
+  box.tooltip = fmt::format("{}: {}", lane_name(op.rank), to_string(op.phase));
   if (is_ddp_ && op.phase == Phase::kBackward) box.dark_fill = bucket >= 0 && bucket % 2 == 0;
   if (layer.empty()) {
     box.texts = phase_texts(op.phase);
@@ -184,7 +195,7 @@ TimedBox FactsBuilder::communication_box(const TraceOp& op) const {
     const std::string name(own_phase ? std::string_view(op.name) : to_string(op.phase));
     box.texts = {name, name.substr(0, name.find('-'))};
     if (is_ddp_) box.texts.emplace_back("sync");  // buffers, or the order of buckets
-    box.tooltip = fmt::format("{} {}: {}, {}", who_, op.rank, name, took);
+    box.tooltip = fmt::format("{}: {}, {}", lane_name(op.rank), name, took);
     return box;
   }
   const ScheduleRequest& request = op.collective->request;
@@ -207,11 +218,11 @@ void FactsBuilder::add_wait(TimedLane& lane, const TraceOp& op, double from) {
   box.end = times.start;
   box.texts = {"waits"};
   if (last.rank != op.rank) {
-    box.texts.insert(box.texts.begin(), fmt::format("waits for {} {}", who_, last.rank));
+    box.texts.insert(box.texts.begin(), "waits for " + lane_name(last.rank));
   }
-  box.tooltip = fmt::format("{} {}: ready at {}, waits{} until {}", who_, op.rank, time(from),
-                            last.rank == op.rank ? "" : fmt::format(" for {} {}", who_, last.rank),
-                            time(times.start));
+  box.tooltip =
+      fmt::format("{}: ready at {}, waits{} until {}", lane_name(op.rank), time(from),
+                  last.rank == op.rank ? "" : " for " + lane_name(last.rank), time(times.start));
   lane.communication.push_back(std::move(box));
 }
 
@@ -231,8 +242,7 @@ void FactsBuilder::note_wait(const TraceOp& op, const TraceOp* before, double bu
                                            : fmt::format("the {} before", before->name));
   }
   if (last.rank != op.rank) {
-    consider(entry(op).start - std::max(ready(op), busy_until),
-             fmt::format("{} {}", who_, last.rank));
+    consider(entry(op).start - std::max(ready(op), busy_until), lane_name(last.rank));
   }
 }
 
@@ -259,10 +269,20 @@ void FactsBuilder::add_communication(TimedLane& lane, const std::vector<const Tr
 void FactsBuilder::add_lane(int rank, const std::vector<const TraceOp*>& ops) {
   TimedLane lane;
   lane.rank = rank;
-  lane.name = fmt::format("{} {}", who_, rank);
+  lane.name = lane_name(rank);
+  if (ps_) lane.kind = ps_->is_worker(rank) ? "workers" : "servers";
   add_compute(lane, ops);
   add_communication(lane, ops);
   facts_.lanes.push_back(std::move(lane));
+}
+
+// Ranks in other processes are not in the trace.
+std::string FactsBuilder::devices_text() const {
+  const std::size_t lanes = facts_.lanes.size();
+  const auto devices = static_cast<std::size_t>(trace_.run.devices);
+  if (!is_ddp_ && !ps_) return counted(lanes, device_word(trace_));
+  if (lanes != devices) return fmt::format("{} of {}", lanes, counted(devices, "rank"));
+  return ps_ ? ps_->devices_text() : counted(lanes, "rank");
 }
 
 void FactsBuilder::name_slow_ranks() {

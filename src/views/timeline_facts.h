@@ -22,7 +22,8 @@ struct TimedBox {
 
 struct TimedLane {
   int rank = 0;
-  std::string name;    ///< "rank 0"
+  std::string name;    ///< "rank 0", "server 1"
+  std::string kind;    ///< "workers", "servers"; empty where all are alike
   std::string remark;  ///< "10 % slower"; may be empty
   std::vector<TimedBox> compute;
   std::vector<TimedBox> communication;
@@ -42,6 +43,9 @@ struct BucketWait {
 };
 
 struct TimelineFacts {
+  std::string run;      ///< "mlp:64,32,10, rows per rank: 16, float32."
+  std::string devices;  ///< "4 ranks", "2 of 4 ranks", "3 workers and 1 server"
+  std::string busiest;  ///< whose times are told, where the lanes are not alike: "server 0"
   std::vector<TimedLane> lanes;
   std::vector<TimedMark> marks;  ///< ascending
   StepTimes times;

@@ -12,6 +12,7 @@
 #include "views/buckets.h"
 #include "views/dot_writer.h"
 #include "views/label_places.h"
+#include "views/lanes.h"
 #include "views/palette.h"
 #include "views/pinned.h"
 #include "views/step_diagram.h"
@@ -52,7 +53,7 @@ class TimelineWriter {
         step_(step),
         theme_(options.theme),
         facts_(timeline_facts(trace, timeline, step)),
-        title_(fmt::format("{}: training step {} on {}", strategy_name(), step, lanes_text())),
+        title_(fmt::format("{}: training step {} on {}", strategy_name(), step, facts_.devices)),
         dot_(
             "graph", fmt::format("step{}_timeline", step),
             fmt::format("{}, timeline\nConventions: docs/diagrams.md. Render with: neato -n2 -Tsvg "
@@ -65,7 +66,7 @@ class TimelineWriter {
     plot_width_ = std::clamp(24.0 * static_cast<double>(most_boxes), kNarrowPlot, kWidePlot);
     total_ = std::max(facts_.end - facts_.begin, 1e-12);
     scale_ = {facts_.begin, plot_width_ / total_};
-    choose_lanes(static_cast<std::size_t>(std::max(options.max_lanes, 3)));
+    choose_lanes(options.max_lanes);
     std::vector<LabelRequest> requests;
     for (const TimedMark& mark : facts_.marks) {
       requests.push_back({scale_.x(mark.time), text_width(mark.label, kBoxFont) + 4});
@@ -88,20 +89,13 @@ class TimelineWriter {
 
  private:
   struct ShownLane {
-    const TimedLane* lane = nullptr;  // null: the ellipsis
+    const TimedLane* lane = nullptr;  // null: an ellipsis
+    LaneRange range;                  // of the lanes that it stands for
     double middle = 0;                // y
     double height = kLaneHeight;
   };
 
   bool is_ddp() const { return trace_.run.strategy == "ddp"; }
-  // Ranks in other processes are not in the trace.
-  std::string lanes_text() const {
-    const std::size_t lanes = facts_.lanes.size();
-    const auto devices = static_cast<std::size_t>(trace_.run.devices);
-    if (!is_ddp()) return counted(lanes, device_word(trace_));
-    return lanes == devices ? counted(lanes, "rank")
-                            : fmt::format("{} of {}", lanes, counted(devices, "rank"));
-  }
   std::string strategy_name() const {
     if (is_ddp()) return "DistributedDataParallel";
     if (trace_.run.strategy == "ps") return "Parameter server";
@@ -109,10 +103,13 @@ class TimelineWriter {
   }
   std::string ink(Ink name) const { return colour(name, theme_); }
   std::string seconds(double value) const { return format_seconds(value, total_); }
+  static std::string ellipsis_id(const std::string& id, const TimedLane& hidden) {
+    return hidden.kind.empty() ? id : fmt::format("{}_{}", id, hidden.kind);
+  }
   double bottom() const { return shown_.back().middle - shown_.back().height / 2; }
   double right() const { return kPlotLeft + plot_width_ + 12; }
 
-  void choose_lanes(std::size_t most);
+  void choose_lanes(int most);
   std::string subtitle() const;
   std::string waits_text() const;
   std::string point() const;
@@ -142,18 +139,17 @@ class TimelineWriter {
   int used_tiers_ = 0;
 };
 
-void TimelineWriter::choose_lanes(std::size_t most) {
+void TimelineWriter::choose_lanes(int most) {
+  std::vector<std::string> kinds;
+  for (const TimedLane& lane : facts_.lanes) kinds.push_back(lane.kind);
   double top = 0;
-  const std::size_t lanes = facts_.lanes.size();
-  const bool all = lanes <= most;
-  const std::size_t first_hidden = all ? lanes : most - 2;
-  for (std::size_t i = 0; i < lanes; ++i) {
-    if (!all && i > first_hidden && i + 1 < lanes) continue;
+  for (const LaneRange& range : shown_lanes(kinds, most)) {
     ShownLane shown;
-    if (i == first_hidden) {
+    shown.range = range;
+    if (range.is_ellipsis()) {
       shown.height = kEllipsisHeight;
     } else {
-      shown.lane = &facts_.lanes[i];
+      shown.lane = &facts_.lanes[range.first];
     }
     shown.middle = top - shown.height / 2;
     top -= shown.height + kLaneGap;
@@ -162,7 +158,7 @@ void TimelineWriter::choose_lanes(std::size_t most) {
 }
 
 std::string TimelineWriter::subtitle() const {
-  std::string text = run_text(trace_, is_ddp() ? "rows per rank:" : "batch");
+  std::string text = facts_.run;
   const std::vector<StepBucket> buckets = buckets_of(trace_, step_);
   if (buckets.size() > kMostSizes) {
     text += fmt::format(" Gradients in {} buckets.", buckets.size());
@@ -208,7 +204,8 @@ std::string TimelineWriter::point() const {
     return fmt::format("Nothing is communicated. Step: {}.{}", seconds(times.total), waits_text());
   }
   const std::string communication =
-      fmt::format("Communication takes {}", seconds(times.communication));
+      fmt::format("Communication{} takes {}", facts_.busiest.empty() ? "" : " of " + facts_.busiest,
+                  seconds(times.communication));
   const std::string waits = waits_text();
   if (times.hidden <= 0) {
     return fmt::format("{}, none of it hidden behind computing. Step: {}.{}", communication,
@@ -239,10 +236,13 @@ void TimelineWriter::write_lanes() {
     Attributes attributes =
         pinned({(kLaneLeft + right()) / 2, shown.middle}, right() - kLaneLeft, shown.height);
     attributes.set("style", ellipsis ? "filled,rounded,dashed" : "filled,rounded");
-    attributes.text("label", "").set("fillcolor", ink(Ink::kLaneFill));
-    attributes.set("color", ink(Ink::kLaneLine)).set("class", "lane");
+    const bool home = facts_.lanes[shown.range.first].kind == "servers";
+    attributes.text("label", "").set("fillcolor", ink(home ? Ink::kHomeFill : Ink::kLaneFill));
+    attributes.set("color", ink(home ? Ink::kHomeLine : Ink::kLaneLine));
+    attributes.set("class", home ? "lane home" : "lane");
     attributes.text("tooltip", ellipsis ? "more ranks" : shown.lane->name);
-    dot_.node(ellipsis ? std::string("lane_more") : fmt::format("lane{}", shown.lane->rank),
+    dot_.node(ellipsis ? ellipsis_id("lane_more", facts_.lanes[shown.range.first])
+                       : fmt::format("lane{}", shown.lane->rank),
               attributes);
   }
 }
@@ -291,13 +291,15 @@ void TimelineWriter::write_box(const std::string& id, const TimedBox& box, doubl
 void TimelineWriter::write_lane(const ShownLane& shown) {
   dot_.blank();
   if (shown.lane == nullptr) {
-    const std::size_t hidden = facts_.lanes.size() - shown_.size() + 1;
-    const int first = shown_[shown_.size() - 3].lane->rank + 1;
-    const int last = shown_.back().lane->rank - 1;
+    const TimedLane& first = facts_.lanes[shown.range.first];
+    const TimedLane& last = facts_.lanes[shown.range.first + shown.range.count - 1];
     dot_.comment("ranks that are left out");
-    const std::string text = fmt::format("… {} more: {} to {}", hidden, first, last);
-    write_text("more", kLaneLeft + 20 + text_width(text, kBoxFont) / 2, shown.middle, text,
-               kBoxFont, Ink::kMuted);
+    const std::string text =
+        first.kind.empty()
+            ? fmt::format("… {} more: {} to {}", shown.range.count, first.rank, last.rank)
+            : fmt::format("… {} more: {} to {}", shown.range.count, first.name, last.name);
+    write_text(ellipsis_id("more", first), kLaneLeft + 20 + text_width(text, kBoxFont) / 2,
+               shown.middle, text, kBoxFont, Ink::kMuted);
     return;
   }
   const TimedLane& lane = *shown.lane;

@@ -32,6 +32,7 @@ std::vector<Picture> draw(const TraceRun::ParameterServer& who, const DrawOption
 std::vector<std::string> rows(const std::vector<Picture>& pictures) {
   std::vector<std::string> result;
   for (std::size_t i = 1; i < pictures.size(); ++i) {
+    if (pictures[i].layout != "dot") continue;  // the timeline
     result.push_back(pictures[i].name.substr(std::string("step2-").size()));
   }
   return result;
@@ -73,7 +74,7 @@ TEST(ParameterServerPictures, SayWhatGoesThroughTheServer) {
 TEST(ParameterServerPictures, ShowWhoIsIdleAndWhoUpdates) {
   const DotText servers = read_dot(draw(servers_of(3, 1))[0].dot);
   EXPECT_EQ(label(servers, "forward_3"), "idle");
-  EXPECT_EQ(label(servers, "push_0"), "idle");
+  EXPECT_EQ(label(servers, "push_0"), "sends dW₀");
   EXPECT_EQ(label(servers, "push_3"), "3 gradients");
   EXPECT_EQ(label(servers, "aggregate_3"), "dW = Σ dWᵢ / 3");
   EXPECT_EQ(attribute(servers.nodes.at("update_3"), "class"), "update");
@@ -84,22 +85,103 @@ TEST(ParameterServerPictures, ShowWhoIsIdleAndWhoUpdates) {
   EXPECT_EQ(label(workers, "update_3"), "idle");
 }
 
-TEST(ParameterServerPictures, LeaveOutWorkersBeforeServers) {
-  const DotText dot = read_dot(draw(servers_of(12, 1))[0].dot);
-  EXPECT_TRUE(dot.nodes.contains("forward_5"));
-  EXPECT_FALSE(dot.nodes.contains("forward_6"));
-  EXPECT_EQ(label(dot, "push_12"), "12 gradients");
+TEST(ParameterServerPictures, LeaveOutWorkersAndServersByThemselves) {
+  const DotText workers = read_dot(draw(servers_of(8, 2))[0].dot);
+  for (const char* shown : {"push_3", "push_7", "push_8", "push_9"}) {
+    EXPECT_TRUE(workers.nodes.contains(shown)) << shown;
+  }
+  EXPECT_FALSE(workers.nodes.contains("push_4"));
+  EXPECT_EQ(label(workers, "push_more_workers"), "× 3");
+  EXPECT_EQ(attribute(workers.nodes.at("push_more_workers"), "class"), "comm");
+  EXPECT_EQ(label(workers, "push_8"), "8 gradients\\n1/2 of each");
+  EXPECT_FALSE(workers.nodes.contains("push_more_servers"));
+
+  const DotText both = read_dot(draw(servers_of(12, 8))[0].dot);
+  EXPECT_EQ(label(both, "forward_more_workers"), "× 9");
+  EXPECT_EQ(label(both, "update_more_servers"), "× 5");
+  EXPECT_TRUE(both.nodes.contains("update_12"));
+  EXPECT_TRUE(both.nodes.contains("update_19"));
 }
 
-TEST(ParameterServerPictures, OfAnAsynchronousStepSayHowOldEachPushIs) {
+TEST(ParameterServerPictures, DrawAnEllipsisOfServersAsServers) {
+  const std::string dot = draw(servers_of(2, 8))[0].dot;
+  const std::size_t begin = dot.find("cluster_lanemore_servers");
+  ASSERT_NE(begin, std::string::npos);
+  EXPECT_NE(dot.substr(begin, 600).find("lane home"), std::string::npos);
+}
+
+TEST(ParameterServerPictures, SayWhichPartOfTheWeightsAServerHas) {
+  EXPECT_EQ(label(read_dot(draw(servers_of(3, 2))[0].dot), "load_3"), "1/2 of W\\n2.000 MB");
+  EXPECT_EQ(label(read_dot(draw(servers_of(3, 1))[0].dot), "load_3"), "W&#160; 4.000 MB");
+}
+
+TEST(ParameterServerPictures, UpdateAsTheOptimiserDoes) {
+  const auto update = [](const std::string& optimizer) {
+    return label(
+        read_dot(
+            draw_step(parameter_server_case(servers_of(2, 1), optimizer), 2, "update", {})[0].dot),
+        "update_2");
+  };
+  EXPECT_EQ(update("sgd"), "W ← W − η · dW");
+  EXPECT_EQ(update("momentum"), "v ← μ · v + dW\\nW ← W − η · v");
+  EXPECT_EQ(update("sgd-nesterov"), "v ← μ · v + dW\\nW ← W − η (dW + μ · v)");
+  EXPECT_EQ(update("adam"), "m, v from dW, dW²\\nW ← W − η · m / √v");
+  EXPECT_EQ(update("adamw"), "m, v from dW, dW²\\nW ← (1 − ηλ) W − η · m / √v");
+  const auto caption = [](const std::string& optimizer) {
+    return draw_step(parameter_server_case(servers_of(2, 1), optimizer), 2, "update", {})[0]
+        .caption;
+  };
+  EXPECT_EQ(caption("sgd"), "Only the server updates with SGD, which keeps no state.");
+  EXPECT_EQ(
+      caption("adam"),
+      "Only the server updates with Adam, whose state, m and v of 8.000 MB, is nowhere else.");
+}
+
+TEST(ParameterServerPictures, OfAnAsynchronousStepApplyEachPushByItself) {
   TraceRun::ParameterServer who = servers_of(3, 1);
   who.asynchronous = true;
   const std::vector<Picture> pictures = draw(who);
-  EXPECT_EQ(pictures[6].caption,
-            "3 workers push their gradients: 12.0 MB into the server, 12.0 MB in all.");
-  EXPECT_EQ(pictures[7].caption,
-            "Each push is applied by itself, as it comes: worker 0, 0 updates old.");
-  EXPECT_EQ(label(read_dot(pictures[0].dot), "update_3"), "W ← W − η · dWᵢ");
+  EXPECT_EQ(rows(pictures), (std::vector<std::string>{"load", "pull", "forward", "loss", "backward",
+                                                      "push-1", "push-2", "push-3"}));
+  EXPECT_EQ(pictures[0].caption,
+            "linear, rows per worker: 16, float32. 12.0 MB go into the server and as many out of "
+            "it; 3 pushes are applied one by one, 0 to 1 updates old, 0.33 on average.");
+  EXPECT_EQ(
+      pictures[6].caption,
+      "Push 1 of 3 is applied by itself: 4.000 MB from worker 2, computed with the weights as "
+      "they still are.");
+  EXPECT_EQ(
+      pictures[8].caption,
+      "Push 3 of 3 is applied by itself: 4.000 MB from worker 0, computed with weights that 1 "
+      "update has changed since.");
+  const DotText dot = read_dot(pictures[0].dot);
+  EXPECT_EQ(label(dot, "forward_3"), "serves others");
+  EXPECT_EQ(label(dot, "push_1_2"), "sends dW₂");
+  EXPECT_EQ(label(dot, "push_1_0"), "pulls later");
+  EXPECT_EQ(label(dot, "push_2_0"), "computes");
+  EXPECT_EQ(label(dot, "push_3_1"), "next step");
+  EXPECT_EQ(label(dot, "push_3_3"), "g = dW₀ / 3\\n1 update old\\nW ← W − η · g");
+  EXPECT_EQ(draw_step(parameter_server_case(who), 2, "aggregate", {}).size(), 3U);
+}
+
+TEST(ParameterServerPictures, JoinTheMiddlePushesWhereThereAreMany) {
+  TraceRun::ParameterServer who = servers_of(12, 1);
+  who.asynchronous = true;
+  const std::vector<std::string> all = rows(draw(who));
+  EXPECT_EQ(all.back(), "push-12");
+  EXPECT_EQ(all[all.size() - 2], "push-7-11");
+}
+
+TEST(ParameterServerPictures, HaveATimelineUnlessStepsOverlap) {
+  TraceRun::ParameterServer who = servers_of(8, 2);
+  const Picture timeline = draw(who).back();
+  EXPECT_EQ(timeline.name, "step2-timeline");
+  EXPECT_EQ(timeline.title, "Parameter server: training step 2 on 8 workers and 2 servers");
+  EXPECT_NE(timeline.caption.find("Communication of server "), std::string::npos)
+      << timeline.caption;
+  EXPECT_TRUE(read_dot(timeline.dot).nodes.contains("lane_more_workers"));
+  who.asynchronous = true;
+  EXPECT_EQ(draw(who).back().name, "step2-push-8");
 }
 
 }  // namespace

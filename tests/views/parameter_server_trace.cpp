@@ -1,5 +1,6 @@
-#include <numeric>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "support/trace_builder.h"
 #include "views/step_traces.h"
@@ -12,21 +13,25 @@ constexpr std::size_t kParameters = 1'000'000;
 
 class ParameterServerBuilder {
  public:
-  explicit ParameterServerBuilder(const TraceRun::ParameterServer& who)
-      : who_(who), builder_(facts(who)) {}
+  ParameterServerBuilder(const TraceRun::ParameterServer& who, std::string optimizer)
+      : who_(who), optimizer_(std::move(optimizer)), builder_(facts(who)) {}
 
   Trace build() {
     builder_.at(kStep, Phase::kLoad);
     for (int rank = 0; rank < who_.workers; ++rank) {
       builder_.copy_from_host(rank, TraceBuilder::written("input", {16, 64}));
     }
-    if (who_.server_updates) pull();
+    if (who_.server_updates && !who_.asynchronous) pull();
     for (int rank = 0; rank < who_.workers; ++rank) {
       const TraceTensor x = TraceBuilder::tensor("input", {16, 64});
       builder_.at(kStep, Phase::kForward).compute(rank, "linear", "0", 1e6, {x}, {});
       builder_.at(kStep, Phase::kLoss);
       builder_.compute(rank, "cross-entropy", "", 0, {}, {TraceBuilder::written("loss", {1})});
       builder_.at(kStep, Phase::kBackward).compute(rank, "linear-backward", "0", 1e6, {}, {});
+    }
+    if (who_.asynchronous) {
+      serve_one_by_one();
+      return builder_.finish();
     }
     builder_.at(kStep, Phase::kPush);
     for (int worker = 0; worker < who_.workers; ++worker) {
@@ -36,14 +41,13 @@ class ParameterServerBuilder {
     }
     builder_.at(kStep, Phase::kAggregate);
     for (int server = 0; server < who_.servers; ++server) {
-      const std::string label = who_.asynchronous ? "worker 0, 0 updates old" : "worker 0";
-      builder_.compute(who_.workers + server, "aggregate", label, 3e6, {}, {});
+      builder_.compute(who_.workers + server, "aggregate", "worker 0", 3e6, {}, {});
     }
     if (!who_.server_updates) pull();
     builder_.at(kStep, Phase::kUpdate);
     const int first = who_.server_updates ? who_.workers : 0;
     const int updating = who_.server_updates ? who_.servers : who_.workers;
-    for (int i = 0; i < updating; ++i) builder_.compute(first + i, "sgd", "", 0, {}, {});
+    for (int i = 0; i < updating; ++i) update(first + i);
     return builder_.finish();
   }
 
@@ -62,11 +66,44 @@ class ParameterServerBuilder {
   }
 
   void pull() {
+    for (int worker = 0; worker < who_.workers; ++worker) pull(worker);
+  }
+
+  void pull(int worker) {
     builder_.at(kStep, Phase::kPull);
-    for (int worker = 0; worker < who_.workers; ++worker) {
-      for (int server = 0; server < who_.servers; ++server) {
-        message(who_.workers + server, worker);
-      }
+    for (int server = 0; server < who_.servers; ++server) message(who_.workers + server, worker);
+  }
+
+  void update(int rank) {
+    std::vector<TraceTensor> writes = {TraceBuilder::tensor("0.weight", {16, 64})};
+    if (optimizer_ == "momentum") {
+      writes.push_back(TraceBuilder::tensor("0.weight.momentum_buffer", {16, 64}));
+    }
+    builder_.compute(rank, optimizer_ == "momentum" ? "sgd" : optimizer_, "0.weight", 0, {},
+                     writes);
+  }
+
+  // The last worker pulls and pushes first; then the others have pulled, and push from the last to
+  // the first: worker w of n is n - 2 - w updates old.
+  void serve_one_by_one() {
+    const int last = who_.workers - 1;
+    pull(last);
+    push(last, 0);
+    for (int worker = 0; worker < last; ++worker) pull(worker);
+    for (int worker = last - 1; worker >= 0; --worker) push(worker, last - 1 - worker);
+  }
+
+  void push(int worker, int age) {
+    for (int server = 0; server < who_.servers; ++server) {
+      const int rank = who_.workers + server;
+      builder_.at(kStep, Phase::kPush);
+      message(worker, rank);
+      builder_.at(kStep, Phase::kAggregate);
+      const std::string old = age == 1 ? "1 update old" : std::to_string(age) + " updates old";
+      builder_.compute(rank, "aggregate", "worker " + std::to_string(worker) + ", " + old, 3e6, {},
+                       {});
+      builder_.at(kStep, Phase::kUpdate);
+      update(rank);
     }
   }
 
@@ -84,13 +121,14 @@ class ParameterServerBuilder {
   }
 
   TraceRun::ParameterServer who_;
+  std::string optimizer_;
   TraceBuilder builder_;
 };
 
 }  // namespace
 
-Trace parameter_server_case(const TraceRun::ParameterServer& who) {
-  return ParameterServerBuilder(who).build();
+Trace parameter_server_case(const TraceRun::ParameterServer& who, const std::string& optimizer) {
+  return ParameterServerBuilder(who, optimizer).build();
 }
 
 }  // namespace ringside::test

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "ringside/trace.h"
@@ -24,8 +25,11 @@ Trace data_parallel_case(const DataParallelCase& what);
 Trace ddp_case(int ranks, int buckets);
 
 /// One step of a parameter server, step 2, of a model of 1,000,000 parameters; one device for each
-/// worker and server.
-Trace parameter_server_case(const TraceRun::ParameterServer& who);
+/// worker and server. `optimizer` is an op's name, or "momentum" for sgd with it. Asynchronous: the
+/// last worker pushes first, 0 updates old, then the others from the last to the first, 0, 1, 2,
+/// ... updates old.
+Trace parameter_server_case(const TraceRun::ParameterServer& who,
+                            const std::string& optimizer = "sgd");
 
 /// One step on a single device, step 2.
 Trace single_case();
