@@ -84,10 +84,16 @@ struct Backend {
   /// and reconfigure").
   std::string (*why_unavailable)();
   std::unique_ptr<World> (*open)(const WorldOptions& options);
+  /// Its devices' memory is this machine's own; else a GPU's, or none.
+  bool uses_host_memory = false;
+  /// Its ranks are processes that somebody else starts (mpirun): WorldOptions::size may be 0.
+  bool is_launched = false;
 };
 
 /// All backends, in the order of the table in docs/architecture.md.
 const std::vector<Backend>& backends();
+/// Throws Error(kInvalidArgument) listing the names.
+const Backend& find_backend(std::string_view name);
 /// Throws Error(kInvalidArgument) listing the names, or Error(kUnavailable) with the reason and
 /// what to use instead.
 std::unique_ptr<World> open_world(std::string_view backend, const WorldOptions& options);

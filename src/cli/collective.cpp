@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cli/collective_options.h"
 #include "cli/collective_report.h"
 #include "cli/collective_run.h"
 #include "cli/commands.h"
@@ -10,41 +11,14 @@
 #include "cli/pictures.h"
 #include "cli/terminal.h"
 #include "core/counted.h"
-#include "core/nearest_name.h"
 #include "ringside/error.h"
 #include "scenario/values.h"
-#include "schedule/request.h"
 
 namespace ringside::cli {
 namespace {
 
 // Sums over all messages of so many elements still fit 64 bits of bytes.
 constexpr std::int64_t kMaxCount = 1'000'000'000'000;
-
-Operation operation_of(const Arguments& arguments) {
-  if (arguments.operands.empty()) {
-    throw Error(ErrorKind::kInvalidArgument, "collective: no operation is given",
-                "such as: ringside collective all-reduce");
-  }
-  const std::string& name = arguments.operands.front();
-  try {
-    const Operation operation = parse_operation(name);
-    return operation == Operation::kRecv ? Operation::kSend : operation;  // the same pair
-  } catch (const Error& error) {
-    static constexpr std::string_view kNames[] = {
-        "broadcast",      "scatter",    "gather", "reduce", "all-reduce", "all-gather",
-        "reduce-scatter", "all-to-all", "send",   "recv",   "barrier"};
-    const std::string nearest = nearest_name(name, kNames);
-    throw Error(error.kind(), error.what(),
-                nearest.empty() ? error.hint() : fmt::format("did you mean {}?", nearest));
-  }
-}
-
-int int_of(const Arguments& arguments, std::string_view name, std::string_view fallback,
-           std::int64_t minimum, std::int64_t maximum) {
-  return static_cast<int>(
-      parse_integer(fmt::format("--{}", name), arguments.value(name, fallback), minimum, maximum));
-}
 
 std::vector<std::size_t> counts_of(const Arguments& arguments, int ranks) {
   std::vector<std::size_t> counts;
@@ -65,20 +39,12 @@ std::vector<std::size_t> counts_of(const Arguments& arguments, int ranks) {
 
 // An option that the operation does not have would be silently without effect.
 void check_meaning(const Arguments& arguments, Operation operation) {
-  const auto refuse = [&](std::string_view option, bool has_meaning) {
-    if (!arguments.has(option) || has_meaning) return;
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("--{}: {} has none", option, to_string(operation)),
-                fmt::format("leave --{} out", option));
-  };
+  check_operation_options(arguments, operation);
   const bool send = operation == Operation::kSend;
-  refuse("root", has_root(operation) || send);
-  refuse("peer", send);
-  refuse("op", combines(operation));
-  refuse("count", operation != Operation::kBarrier);
-  refuse("counts", takes_counts(operation));
-  refuse("pieces", operation == Operation::kBroadcast || operation == Operation::kReduce ||
-                       operation == Operation::kAllReduce);
+  check_has_meaning(arguments, "root", operation, has_root(operation) || send);
+  check_has_meaning(arguments, "peer", operation, send);
+  check_has_meaning(arguments, "count", operation, operation != Operation::kBarrier);
+  check_has_meaning(arguments, "counts", operation, takes_counts(operation));
   for (const char* option : {"format", "theme"}) {
     if (!arguments.has(option) || arguments.has("draw")) continue;
     throw Error(ErrorKind::kInvalidArgument,
@@ -102,39 +68,17 @@ std::string default_count(const ScheduleRequest& request) {
   return fmt::format("{}", has_blocks(request.operation) ? per_rank : per_rank * request.ranks);
 }
 
-bool is_pipelined(const ScheduleRequest& request) {
-  const bool one_way =
-      request.operation == Operation::kBroadcast || request.operation == Operation::kReduce;
-  return request.algorithm == Algorithm::kChain || request.algorithm == Algorithm::kDoubleTree ||
-         (one_way &&
-          (request.algorithm == Algorithm::kRing || request.algorithm == Algorithm::kAutomatic));
-}
-
-// As above, of what depends on the algorithm.
-void check_algorithm_options(const Arguments& arguments, const ScheduleRequest& request) {
-  const Algorithm algorithm = schedule::chosen_algorithm(request);
-  const auto refuse = [&](std::string_view option, bool has_meaning, std::string_view who) {
-    if (!arguments.has(option) || has_meaning) return;
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("--{}: {} with algorithm {} has none", option,
-                            to_string(request.operation), to_string(algorithm)),
-                std::string(who));
-  };
-  refuse("pieces", is_pipelined(request),
-         "chain and double-tree have pieces, and the ring's broadcast and reduce");
-  refuse("node-size", algorithm == Algorithm::kHierarchical,
-         "only --algorithm hierarchical has nodes");
-  refuse("direction", algorithm == Algorithm::kRing || algorithm == Algorithm::kChain,
-         "only rings and chains go up or down");
-  refuse("border", algorithm == Algorithm::kRing && request.operation == Operation::kAllReduce,
-         "only the ring's all-reduce cuts its buffer at borders of its own");
+Operation operation_of(const Arguments& arguments) {
+  static constexpr std::string_view kNames[] = {
+      "broadcast",      "scatter",    "gather", "reduce", "all-reduce", "all-gather",
+      "reduce-scatter", "all-to-all", "send",   "recv",   "barrier"};
+  return operation_of(arguments, "collective", kNames);
 }
 
 ScheduleRequest request_of(const Arguments& arguments) {
   ScheduleRequest request;
   request.operation = operation_of(arguments);
   check_meaning(arguments, request.operation);
-  request.algorithm = parse_algorithm(arguments.value("algorithm", "auto"));
   request.ranks = int_of(arguments, "ranks", "4", 1, kMaxRanks);
   request.count = static_cast<std::size_t>(
       parse_integer("--count", arguments.value("count", default_count(request)), 0, kMaxCount));
@@ -142,13 +86,10 @@ ScheduleRequest request_of(const Arguments& arguments) {
   request.root = int_of(arguments, "root", "0", 0, request.ranks - 1);
   request.peer = int_of(arguments, "peer", request.ranks > 1 ? "1" : "0", 0, request.ranks - 1);
   request.dtype = parse_dtype(arguments.value("dtype", "float32"));
-  request.direction = parse_direction(arguments.value("direction", "up"));
-  request.border = parse_border(arguments.value("border", "even"));
-  request.pieces = int_of(arguments, "pieces", "1", 1, 4096);
+  set_algorithm(request, arguments, "even");
   if (request.operation == Operation::kSend && request.ranks == 1) {
     throw Error(ErrorKind::kInvalidArgument, "--ranks 1: a send needs two", "raise --ranks");
   }
-  request.node_size = int_of(arguments, "node-size", "0", 0, kMaxRanks);
   check_algorithm_options(arguments, request);
   if (request.operation == Operation::kSend && request.root == request.peer) {
     throw Error(ErrorKind::kInvalidArgument,
@@ -222,9 +163,7 @@ std::vector<std::string> draw(const CollectiveRun& run, const Arguments& argumen
 
 std::vector<Option> options() {
   return {
-      {"algorithm", "NAME",
-       "auto, ring, star, tree, chain, double-tree, halving-doubling, hierarchical or direct",
-       "Collective", "auto ring star tree chain double-tree halving-doubling hierarchical direct"},
+      collective_option("algorithm"),
       {"ranks", "N", "number of ranks (4)", "Collective"},
       {"count", "C",
        "elements, in NCCL's meaning (about 8 in all): of the buffer for broadcast, reduce and "
@@ -233,16 +172,14 @@ std::vector<Option> options() {
       {"counts", "A,B,...", "one count per rank, for scatter, gather and all-gather", "Collective"},
       {"root", "R", "rank 0 if not given; for send, who sends", "Collective"},
       {"peer", "R", "for send, who receives (1)", "Collective"},
-      {"op", "NAME", "sum, avg, min, max or prod", "Collective", "sum avg min max prod"},
-      {"dtype", "TYPE", "float32, float64, float16, bfloat16, int32, int64 or uint8", "Collective",
-       "float32 float64 float16 bfloat16 int32 int64 uint8"},
-      {"direction", "NAME", "of rings: up (rank i sends to i+1) or down", "Collective", "up down"},
+      collective_option("op"),
+      collective_option("dtype"),
+      collective_option("direction"),
       {"border", "NAME",
        "how a ring cuts the buffer of an all-reduce: even (default), nccl or gloo", "Collective",
        "even nccl gloo"},
-      {"pieces", "K", "pieces of a chain or double tree that follow each other (1)", "Collective"},
-      {"node-size", "P", "ranks per node, for hierarchical (a divisor of about the square root)",
-       "Collective"},
+      collective_option("pieces"),
+      collective_option("node-size"),
       {"explain", "", "what every algorithm costs, and why; nothing is run", "Costs"},
       {"alpha", "US", "for --explain: microseconds to start a message (5)", "Costs"},
       {"beta", "NS", "for --explain: nanoseconds per byte (0.1, which is 10 GB/s)", "Costs"},

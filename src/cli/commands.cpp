@@ -11,8 +11,8 @@
 namespace ringside::cli {
 
 std::span<const Command> commands() {
-  static const std::array<Command, 8> kCommands{
-      run_command(),  checkpoint_command(), draw_command(),   collective_command(),
+  static const std::array<Command, 9> kCommands{
+      run_command(),  checkpoint_command(), draw_command(),   collective_command(), bench_command(),
       calc_command(), demo_command(),       doctor_command(), completion_command()};
   return kCommands;
 }

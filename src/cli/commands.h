@@ -9,6 +9,7 @@ Command run_command();
 Command checkpoint_command();
 Command draw_command();
 Command collective_command();
+Command bench_command();
 Command doctor_command();
 Command demo_command();
 Command calc_command();

@@ -55,6 +55,13 @@ bool has_word(std::string_view text, std::string_view word) {
   return fmt::format(" {} ", text).find(fmt::format(" {} ", word)) != std::string::npos;
 }
 
+// The number that `text` begins with; 0 if it is none.
+std::size_t number_in(std::string_view text) {
+  std::size_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
 int usable_cores() {
   cpu_set_t set;
   if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
@@ -132,11 +139,24 @@ CpuFacts cpu_facts_from(std::string_view cpuinfo, std::string_view meminfo) {
        {"sse4_2", "avx", "avx2", "fma", "avx512f", "avx512_vnni", "amx_tile", "asimd", "sve"}) {
     if (has_word(flags, name)) facts.simd.emplace_back(name);
   }
-  const std::string kilobytes = value_of(meminfo, "MemTotal", ':');
-  std::size_t number = 0;
-  std::from_chars(kilobytes.data(), kilobytes.data() + kilobytes.size(), number);
-  facts.memory_bytes = number * 1024;
+  facts.memory_bytes = number_in(value_of(meminfo, "MemTotal", ':')) * 1024;
   return facts;
+}
+
+std::size_t available_memory_from(std::string_view meminfo, std::string_view group_limit,
+                                  std::string_view group_use) {
+  const std::size_t available = number_in(value_of(meminfo, "MemAvailable", ':')) * 1024;
+  const std::size_t limit = number_in(group_limit);  // of "max" none
+  if (limit == 0) return available;
+  // Pages of files, which make up the rest of its use, are given up when memory is short.
+  const std::size_t used = number_in(value_of(group_use, "anon", ' '));
+  const std::size_t left = std::max<std::size_t>(limit - std::min(limit, used), 1);
+  return available == 0 ? left : std::min(available, left);
+}
+
+std::size_t available_memory() {
+  return available_memory_from(text_of("/proc/meminfo"), text_of("/sys/fs/cgroup/memory.max"),
+                               text_of("/sys/fs/cgroup/memory.stat"));
 }
 
 CpuFacts cpu_facts() { return cpu_facts_from(text_of("/proc/cpuinfo"), text_of("/proc/meminfo")); }

@@ -25,6 +25,13 @@ CpuFacts cpu_facts();
 /// The same from the texts of /proc/cpuinfo and /proc/meminfo.
 CpuFacts cpu_facts_from(std::string_view cpuinfo, std::string_view meminfo);
 
+/// Bytes of memory that can still be used here, within the limit of this process's control group if
+/// it has one; 0 = unknown.
+std::size_t available_memory();
+/// The same from the texts of /proc/meminfo and of the group's memory.max and memory.stat.
+std::size_t available_memory_from(std::string_view meminfo, std::string_view group_limit,
+                                  std::string_view group_use);
+
 /// "Debian GNU/Linux 12 (bookworm), Linux 6.1.0".
 std::string system_name();
 

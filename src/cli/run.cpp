@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/kept_error.h"
 #include "cli/pictures.h"
 #include "cli/run_report.h"
 #include "cli/terminal.h"
@@ -142,8 +143,7 @@ void check_inputs_stay(const RunRequest& request, const std::string& config) {
               "choose steps that the run has");
 }
 
-// What a run's observers write. They are called on the ranks' threads: an error of theirs (a full
-// disk) ends the run, and is kept here because the world would report it as a rank's.
+// What a run's observers write, on the ranks' threads.
 class RunNarrator {
  public:
   RunNarrator(const RunRequest& request, bool records, Terminal& terminal)
@@ -153,7 +153,7 @@ class RunNarrator {
   RunObserver observer() {
     RunObserver observer;
     observer.step = [this](int step, int total, double loss) {
-      keep_error([&] {
+      error_.keep([&] {
         // Now, and not when the training is over.
         if (records_ && request_.first_step >= total) throw_nothing_recorded(request_, total);
         if (records_ && !has_stepped_) check_recorded_from(step - 1);
@@ -162,10 +162,10 @@ class RunNarrator {
       });
     };
     observer.warning = [this](const std::string& text) {
-      keep_error([&] { terminal_.warn(text); });
+      error_.keep([&] { terminal_.warn(text); });
     };
     observer.epoch = [this](const EpochReport& epoch) {
-      keep_error([&] {
+      error_.keep([&] {
         if (!said_heading_) terminal_.say(run_heading(request_.scenario) + epoch_heading());
         said_heading_ = true;  // a resumed run begins with another epoch than 0
         terminal_.say(epoch_line(epoch));
@@ -174,23 +174,11 @@ class RunNarrator {
     return observer;
   }
 
-  bool has_error() const { return error_ != nullptr; }
+  bool has_error() const { return error_.has(); }
   /// Throws the observers' own error, if there was one.
-  void rethrow() const {
-    if (error_) std::rethrow_exception(error_);
-  }
+  void rethrow() const { error_.rethrow(); }
 
  private:
-  template <typename Body>
-  void keep_error(Body body) {
-    try {
-      body();
-    } catch (...) {
-      error_ = std::current_exception();
-      throw;
-    }
-  }
-
   // A resumed run begins after the steps that are recorded unless others are asked for.
   void check_recorded_from(int first) const {
     if (first <= request_.last_step) return;
@@ -205,7 +193,7 @@ class RunNarrator {
   bool has_stepped_ = false;
   bool said_heading_ = false;
   Terminal& terminal_;
-  std::exception_ptr error_;
+  KeptError error_;
 };
 
 RunReport run_and_narrate(const RunRequest& request, Trace* trace, Terminal& terminal) {

@@ -16,6 +16,8 @@ namespace {
 
 std::string always_available() { return {}; }
 
+}  // namespace
+
 const Backend& find_backend(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Backend& backend : backends()) {
@@ -26,12 +28,10 @@ const Backend& find_backend(std::string_view name) {
               fmt::format("backend '{}': must be one of {}", name, fmt::join(names, ", ")));
 }
 
-}  // namespace
-
 const std::vector<Backend>& backends() {
   static const std::vector<Backend> all = {
       {"sim", "simulated devices on CPU threads, with real numbers", always_available,
-       open_sim_world},
+       open_sim_world, true},
       {"meta", "shapes only: records steps of any size, runs nothing", always_available,
        open_meta_world},
       {"cuda",
@@ -39,7 +39,7 @@ const std::vector<Backend>& backends() {
        "all-reduce and broadcast",
        cuda_why_unavailable, open_cuda_world},
       {"mpi", "real processes over MPI, one rank each, on host memory", mpi_why_unavailable,
-       open_mpi_world},
+       open_mpi_world, true, true},
   };
   return all;
 }

@@ -33,6 +33,7 @@ const std::vector<std::pair<std::string, Rooms>> kMayInclude = {
     {"optim", {"core", "device", "tensor", "nn"}},
     {"data", {"core", "device", "tensor", "nn"}},
     {"comm", {"core", "device", "schedule"}},
+    {"benchmark", {"core", "device", "schedule", "comm"}},
     {"parallel",
      {"core", "device", "schedule", "trace", "scenario", "tensor", "nn", "optim", "data", "comm",
       "checkpoint"}},
@@ -52,7 +53,7 @@ const std::vector<std::pair<std::string, Rooms>> kMayInclude = {
       "backends/cuda"}},
     {"cli",
      {"core", "device", "schedule", "trace", "scenario", "tensor", "nn", "optim", "data", "comm",
-      "parallel", "machine", "replay", "views", "checkpoint", "calculators"}},
+      "parallel", "machine", "replay", "views", "checkpoint", "calculators", "benchmark"}},
 };
 
 // The room of each public header. Beside them, a source in src/core that carries the name of a

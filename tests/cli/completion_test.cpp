@@ -35,6 +35,8 @@ TEST(Completion, BashCompletesCommandsOptionsAndValues) {
   EXPECT_EQ(completed("ringside run --bat", 2), "--batch-size\n");
   EXPECT_EQ(completed("ringside run --strategy d", 3), "dp ddp\n");
   EXPECT_EQ(completed("ringside collective all-", 2), "all-reduce all-gather all-to-all\n");
+  EXPECT_EQ(completed("ringside bench sendr", 2), "sendrecv\n");
+  EXPECT_EQ(completed("ringside bench all-reduce --backend m", 4), "mpi\n");
   EXPECT_EQ(completed("ringside run --lr ''", 3), "\n");
   EXPECT_EQ(completed("ringside completion ba", 2), "bash\n");
 }

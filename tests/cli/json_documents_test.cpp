@@ -26,6 +26,8 @@ TEST(JsonDocuments, HaveTheDocumentedForm) {
   expect_documented("collective", {"collective", "reduce", "--count", "100"});
   expect_documented("collective", {"collective", "gather", "--counts", "3,3,3,1"});
   expect_documented("collective", {"collective", "send"});
+  expect_documented("bench", {"bench", "all-reduce", "--end", "64"});
+  expect_documented("bench", {"bench", "gather", "--end", "64", "--step", "8", "--check=false"});
   expect_documented("explanation", {"collective", "all-reduce", "--explain"});
   expect_documented("explanation", {"collective", "barrier", "--explain", "--ranks", "1"});
   expect_documented("calc", {"calc", "split", "--batch", "10", "--devices", "4"});

@@ -21,6 +21,17 @@ TEST(MachineFacts, ReadsX86AndArm) {
   EXPECT_EQ(arm.memory_bytes, 0u);
 }
 
+TEST(MachineFacts, OfAControlGroupOnlyItsPartOfTheMemoryCanBeUsed) {
+  const char* meminfo = "MemTotal: 16384 kB\nMemAvailable:    8192 kB\n";
+  EXPECT_EQ(available_memory_from(meminfo, "", ""), 8192u * 1024);
+  EXPECT_EQ(available_memory_from(meminfo, "max\n", "anon 5\nfile 7\n"), 8192u * 1024);
+  EXPECT_EQ(available_memory_from(meminfo, "1000000\n", "anon 400000\nfile 900000\n"), 600'000u);
+  EXPECT_EQ(available_memory_from(meminfo, "1000\n", "anon 2000\n"), 1u) << "not unknown: none";
+  EXPECT_EQ(available_memory_from("", "1000\n", "anon 400\n"), 600u);
+  EXPECT_EQ(available_memory_from("", "", ""), 0u);
+  EXPECT_GT(available_memory(), 0u);
+}
+
 TEST(MachineFacts, RunsToolsWithALimit) {
   EXPECT_EQ(output_of({"echo", "hello"}), "hello\n");
   EXPECT_EQ(output_of({"false"}), std::nullopt);

@@ -334,6 +334,48 @@ const std::vector<BadUse>& bad_uses() {
        "--theme: nothing is drawn without --draw",
        "--draw DIR"},
       {{"collective", "gather", "--draw", "x", "--theme", "blue"}, 2, "theme 'blue'", ""},
+      // bench
+      {{"bench"}, 2, "bench: no operation is given", "ringside bench all-reduce"},
+      {{"bench", "all-redcue"}, 2, "operation 'all-redcue'", "did you mean all-reduce?"},
+      {{"bench", "sendrcv"}, 2, "operation 'sendrcv'", "did you mean sendrecv?"},
+      {{"bench", "barrier"}, 2, "bench barrier: it moves no data", ""},
+      {{"bench", "broadcast", "reduce"}, 2, "'reduce': only one OPERATION may be given", ""},
+      {{"bench", "reduce", "--backend", "meta"}, 2, "--backend 'meta': must be one of sim", ""},
+      {{"bench", "reduce", "--backend", "smi"}, 2, "--backend 'smi'", "did you mean sim?"},
+      {{"bench", "reduce", "--ranks", "0"}, 2, "--ranks 0: must be at least 1", ""},
+      {{"bench", "reduce", "--ranks", "1025"}, 2, "--ranks 1025: must be at most 1024", ""},
+      {{"bench", "reduce", "--begin", "0"}, 2, "--begin", ""},
+      {{"bench", "reduce", "--begin", "-1"}, 2, "--begin '-1'", ""},
+      {{"bench", "reduce", "--begin", "K"}, 2, "--begin 'K'", ""},
+      {{"bench", "reduce", "--begin", "4Q"}, 2, "--begin '4Q': 'Q' is not a unit of bytes", ""},
+      {{"bench", "reduce", "--begin", "1M", "--end", "1K"},
+       2,
+       "--begin 1048576: must be at most the end, 1024",
+       "raise --end"},
+      {{"bench", "reduce", "--end", "99999999999G"}, 2, "--end '99999999999GiB': is more than", ""},
+      {{"bench", "reduce", "--end", "100TiB"}, 2, "--end 109951162777600: must be at most", ""},
+      {{"bench", "reduce", "--end", "16TiB"}, 1, "rank 0: the buffers of 4 ranks", "lower --end"},
+      {{"bench", "reduce", "--factor", "1"}, 2, "--factor 1: must be at least 2", ""},
+      {{"bench", "reduce", "--factor", "2.5"}, 2, "--factor '2.5': is not a whole number", ""},
+      {{"bench", "reduce", "--step", "1"}, 2, "--step 1: 8 to 67108864 bytes would be", "--factor"},
+      {{"bench", "reduce", "--step", "1K", "--factor", "2"}, 2, "--factor and --step: only", ""},
+      {{"bench", "reduce", "--iters", "0"}, 2, "--iters 0: must be at least 1", ""},
+      {{"bench", "reduce", "--warmup", "-1"}, 2, "--warmup -1: must be at least 0", ""},
+      {{"bench", "reduce", "--check=maybe"}, 2, "--check 'maybe': must be true or false", ""},
+      {{"bench", "all-to-all", "--in-place"}, 2, "--in-place: all-to-all cannot be", ""},
+      {{"bench", "all-reduce", "--root", "1"}, 2, "--root: all-reduce has none", ""},
+      {{"bench", "reduce", "--root", "4"}, 2, "--root 4: must be at most 3", ""},
+      {{"bench", "broadcast", "--op", "sum"}, 2, "--op: broadcast has none", ""},
+      {{"bench", "reduce", "--op", "median"}, 2, "reduce op 'median'", ""},
+      {{"bench", "reduce", "--dtype", "int8"}, 2, "dtype 'int8'", ""},
+      {{"bench", "gather", "--algorithm", "ring"}, 2, "gather: algorithm ring: must be one of", ""},
+      {{"bench", "sendrecv", "--algorithm", "ring"}, 2, "--algorithm: send has none", ""},
+      {{"bench", "sendrecv", "--ranks", "1"}, 2, "sendrecv needs two ranks", "--ranks"},
+      {{"bench", "all-reduce", "--node-size", "2"}, 2, "--node-size: all-reduce with", ""},
+      {{"bench", "all-reduce", "--algorithm", "hierarchical", "--node-size", "3"},
+       2,
+       "all-reduce: node size 3: must divide the 4 ranks",
+       ""},
       // completion
       {{"completion"}, 2, "completion: no shell is given", ""},
       {{"completion", "bahs"}, 2, "completion: shell 'bahs'", "did you mean bash?"},
@@ -392,7 +434,7 @@ TEST(Usage, HelpAndVersion) {
     EXPECT_EQ(result.errors, "");
   }
   for (const char* command :
-       {"run", "draw", "collective", "calc", "demo", "doctor", "completion"}) {
+       {"run", "draw", "collective", "bench", "calc", "demo", "doctor", "completion"}) {
     const ProcessResult result = run_ringside({command, "--help"});
     EXPECT_EQ(result.status, 0);
     EXPECT_TRUE(result.output.starts_with("Usage: ringside " + std::string(command)));

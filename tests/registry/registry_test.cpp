@@ -35,6 +35,14 @@ TEST(Registry, AnUnknownNameIsAnsweredWithTheList) {
   EXPECT_NE(text.find("sim"), std::string::npos) << text;
 }
 
+TEST(Registry, SaysWhereTheMemoryIsAndWhoStartsTheRanks) {
+  EXPECT_TRUE(find_backend("sim").uses_host_memory);
+  EXPECT_FALSE(find_backend("sim").is_launched);
+  EXPECT_TRUE(find_backend("mpi").uses_host_memory);
+  EXPECT_TRUE(find_backend("mpi").is_launched);
+  EXPECT_FALSE(find_backend("cuda").uses_host_memory);
+}
+
 TEST(Registry, SimOpensAWorld) {
   WorldOptions options;
   options.size = 3;
