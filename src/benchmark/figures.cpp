@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kBlockAlignment = 16;  // bytes
 
 void check(const SizeRange& range) {
-  const auto refuse = [](std::string message, std::string hint = {}) {
+  const auto refuse = [](const std::string& message, std::string hint = {}) {
     throw Error(ErrorKind::kInvalidArgument, message, std::move(hint));
   };
   if (range.begin == 0) refuse("begin 0: must be at least 1");
