@@ -90,7 +90,7 @@ class DataParallel {
   Tensor gather_tensors(std::vector<Tensor> parts);
   std::vector<std::int64_t> split(const Tensor& tensor) const;
   void check_module_is_home() const;
-  DrivenGroup& group_of(const std::vector<int>& world_ranks);
+  const std::shared_ptr<DrivenGroup>& group_of(const std::vector<int>& world_ranks);
   void warn(const std::string& text);
 
   std::shared_ptr<Module> module_;
@@ -98,7 +98,7 @@ class DataParallel {
   DataParallelOptions options_;
   std::vector<Device*> devices_;
   std::vector<std::string> replica_names_;  // borrowed by OpContext::host_thread
-  std::map<std::vector<int>, std::unique_ptr<DrivenGroup>> groups_;
+  std::map<std::vector<int>, std::shared_ptr<DrivenGroup>> groups_;
   std::set<std::string> warned_;
 };
 

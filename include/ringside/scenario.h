@@ -180,8 +180,10 @@ struct RunReport {
   std::vector<std::string> saved;   ///< checkpoints written, in order
   /// 16 hex digits over all final parameters and buffers of rank 0; empty on meta
   std::string checksum;
-  std::vector<std::string> rank_checksums;  ///< per rank; DDP's must agree
-  std::vector<MemoryAccount> memory;        ///< per device, at the end (with peaks)
+  std::vector<std::string> rank_checksums;  ///< per rank
+  /// Per rank, without buffers: DDP's must agree, while each rank has running statistics of its own
+  std::vector<std::string> rank_parameter_checksums;
+  std::vector<MemoryAccount> memory;  ///< per device, at the end (with peaks)
   std::size_t parameters = 0;
   std::size_t parameter_bytes = 0;
   std::optional<Verification> verification;  ///< with Scenario::verify

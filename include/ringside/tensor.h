@@ -79,9 +79,10 @@ class Tensor {
   /// Undefined until backward has reached this leaf.
   Tensor grad() const;
   void set_grad(Tensor grad);
-  /// Called by the accumulator after each accumulation into grad (DDP's hook). One hook; an empty
-  /// function removes it.
-  void set_accumulate_hook(std::function<void(Tensor&)> hook);
+  /// Called by the accumulator after each accumulation into grad, in the order in which hooks were
+  /// added (DDP's). `owner` is by whom they are removed.
+  void add_accumulate_hook(const void* owner, std::function<void(Tensor&)> hook);
+  void remove_accumulate_hooks(const void* owner);
 
   /// Shares the array, without a place in the graph.
   Tensor detach() const;

@@ -89,6 +89,7 @@ std::string run_document(const RunReport& report, const std::vector<std::string>
   document["parameter_bytes"] = report.parameter_bytes;
   document["checksum"] = report.checksum;
   document["rank_checksums"] = report.rank_checksums;
+  document["rank_parameter_checksums"] = report.rank_parameter_checksums;
   document["warnings"] = report.warnings;
   document["verification"] = verification_json(report.verification);
   document["memory"] = ordered_json::array();

@@ -1,5 +1,6 @@
 // The text of a run.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,20 +12,29 @@
 namespace ringside::cli {
 namespace {
 
+bool agree(const std::vector<std::string>& checksums) {
+  return std::all_of(checksums.begin(), checksums.end(),
+                     [&](const auto& checksum) { return checksum == checksums.front(); });
+}
+
+/// Running statistics are each rank's own until DDP's next forward: only parameters must agree.
 std::string checksum_text(const RunReport& report) {
-  const std::vector<std::string>& ranks = report.rank_checksums;
-  const bool agree =
-      std::all_of(ranks.begin(), ranks.end(), [&](const auto& c) { return c == ranks.front(); });
-  if (ranks.size() < 2) return fmt::format("checksum of the parameters {}\n", report.checksum);
-  if (agree) {
-    return fmt::format("checksum of the parameters {}, the same on {} ranks\n", report.checksum,
-                       ranks.size());
+  const std::vector<std::string>& ranks = report.rank_parameter_checksums;
+  std::string text = "checksum of the parameters " + ranks.front();
+  if (ranks.size() > 1 && !agree(ranks)) {
+    std::vector<std::string> each;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      each.push_back(fmt::format("rank {} {}", rank, ranks[rank]));
+    }
+    return fmt::format("checksums of the parameters differ: {}\n", fmt::join(each, ", "));
   }
-  std::string text = "checksums of the parameters differ:";
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    text += fmt::format(" rank {} {}{}", rank, ranks[rank], rank + 1 < ranks.size() ? "," : "\n");
+  if (ranks.size() > 1) text += fmt::format(", the same on {} ranks", ranks.size());
+  if (report.checksum != ranks.front()) {
+    text += agree(report.rank_checksums)
+                ? fmt::format("; with the buffers {}", report.checksum)
+                : "; the buffers are each rank's own (running statistics of its own rows)";
   }
-  return text;
+  return text + "\n";
 }
 
 std::string_view batch_text(const Scenario& scenario) {

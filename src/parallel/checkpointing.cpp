@@ -211,6 +211,29 @@ bool checkpoint_is_due(const Scenario& scenario, std::int64_t step, std::int64_t
   return step == total || (scenario.save_every > 0 && step % scenario.save_every == 0);
 }
 
+namespace {
+
+/// What its first step has learnt of a static graph is in no file.
+void check_graph_is_known(const Scenario& scenario, std::int64_t total) {
+  int synchronised = 0;
+  for (std::int64_t step = 0; step < total && synchronised < 2; ++step) {
+    const bool alone = std::any_of(
+        scenario.events.begin(), scenario.events.end(), [&](const ScenarioEvent& event) {
+          return event.step == step && (event.kind == ScenarioEvent::Kind::kBypass ||
+                                        event.kind == ScenarioEvent::Kind::kNoSync);
+        });
+    if (!alone) ++synchronised;
+    if (synchronised != 1 || !checkpoint_is_due(scenario, step + 1, total)) continue;
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("save: a checkpoint after step {} would lose what the first step has "
+                            "learnt of the static graph",
+                            step + 1),
+                "choose another --save-every, or more --steps");
+  }
+}
+
+}  // namespace
+
 void check_checkpoints_fall_between_updates(const Scenario& scenario, std::int64_t total,
                                             std::int64_t steps_per_epoch) {
   for (std::int64_t step = 1; scenario.asynchronous && step <= total; ++step) {
@@ -222,6 +245,7 @@ void check_checkpoints_fall_between_updates(const Scenario& scenario, std::int64
                 fmt::format("save between epochs: --save-every {0}, and --steps a multiple of {0}",
                             steps_per_epoch));
   }
+  if (scenario.static_graph) check_graph_is_known(scenario, total);
   for (const ScenarioEvent& event : scenario.events) {
     if (event.kind != ScenarioEvent::Kind::kNoSync) continue;
     if (!checkpoint_is_due(scenario, event.step + 1, total)) continue;

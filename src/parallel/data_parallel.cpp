@@ -109,10 +109,10 @@ void DataParallel::check_module_is_home() const {
   }
 }
 
-DrivenGroup& DataParallel::group_of(const std::vector<int>& world_ranks) {
-  std::unique_ptr<DrivenGroup>& group = groups_[world_ranks];
-  if (!group) group = std::make_unique<DrivenGroup>(world_, world_ranks);
-  return *group;
+const std::shared_ptr<DrivenGroup>& DataParallel::group_of(const std::vector<int>& world_ranks) {
+  std::shared_ptr<DrivenGroup>& group = groups_[world_ranks];
+  if (!group) group = std::make_shared<DrivenGroup>(world_, world_ranks);
+  return group;
 }
 
 // ---------------------------------------------------------------- scatter
@@ -152,9 +152,9 @@ std::vector<Tensor> DataParallel::scatter_tensor(const Tensor& tensor) {
                          options_.device_ids.begin() + static_cast<std::ptrdiff_t>(sizes.size()));
   const int source = tensor.device().rank();
   if (std::find(ranks.begin(), ranks.end(), source) == ranks.end()) ranks.push_back(source);
-  DrivenGroup& group = group_of(ranks);
-  return group.scatter(tensor, options_.dim, sizes, group.member_of(source), MemoryKind::kInputs,
-                       std::string(tensor.name()));
+  const std::shared_ptr<DrivenGroup>& group = group_of(ranks);
+  return group->scatter(tensor, options_.dim, sizes, group->member_of(source), MemoryKind::kInputs,
+                        std::string(tensor.name()));
 }
 
 std::vector<Arguments> DataParallel::scatter(const Arguments& arguments) {
@@ -167,8 +167,9 @@ std::vector<Arguments> DataParallel::scatter(const Arguments& arguments) {
 
 std::vector<std::shared_ptr<Module>> DataParallel::replicate(std::size_t count) {
   const StepScope phase(devices_, Phase::kReplicate);
-  DrivenGroup& group = group_of({options_.device_ids.begin(),
-                                 options_.device_ids.begin() + static_cast<std::ptrdiff_t>(count)});
+  const std::shared_ptr<DrivenGroup>& group =
+      group_of({options_.device_ids.begin(),
+                options_.device_ids.begin() + static_cast<std::ptrdiff_t>(count)});
   const std::vector<std::vector<Tensor>> parameters =
       broadcast_tensors(tensors_of(module_->named_parameters()), group, options_.algorithm,
                         home().context().grad_enabled);
@@ -225,8 +226,8 @@ Tensor DataParallel::gather_tensors(std::vector<Tensor> parts) {
   }
   const int root = options_.output_device;
   if (std::find(ranks.begin(), ranks.end(), root) == ranks.end()) ranks.push_back(root);
-  DrivenGroup& group = group_of(ranks);
-  return gather_outputs(parts, options_.dim, group, group.member_of(root));
+  const std::shared_ptr<DrivenGroup>& group = group_of(ranks);
+  return gather_outputs(parts, options_.dim, group, group->member_of(root));
 }
 
 Value DataParallel::gather(const std::vector<Value>& outputs) {
@@ -249,7 +250,7 @@ Value DataParallel::forward(const Arguments& arguments, const Call& call) {
 
 Tensor DataParallel::moved(const Tensor& tensor, Device& device) {
   if (&tensor.device() == &device) return tensor;
-  DrivenGroup& pair = group_of({tensor.device().rank(), device.rank()});
+  DrivenGroup& pair = *group_of({tensor.device().rank(), device.rank()});
   const Tensor copy =
       Tensor::empty(device, tensor.shape(), tensor.dtype(), MemoryKind::kInputs, tensor.name());
   const auto count = static_cast<std::size_t>(tensor.numel());

@@ -39,8 +39,9 @@ Work call_rooted(Communicator& communicator, Stream& stream, Operation operation
 /// Outputs are numbered member by member: copy p on member m is output m * tensors + p.
 class Broadcast : public Node {
  public:
-  Broadcast(const std::vector<Tensor>& tensors, DrivenGroup& group, Algorithm algorithm)
-      : Node("Broadcast", tensors.size() * static_cast<std::size_t>(group.size())),
+  Broadcast(const std::vector<Tensor>& tensors, const std::shared_ptr<DrivenGroup>& group,
+            Algorithm algorithm)
+      : Node("Broadcast", tensors.size() * static_cast<std::size_t>(group->size())),
         group_(group),
         algorithm_(algorithm) {
     for (const Tensor& tensor : tensors) {
@@ -52,17 +53,17 @@ class Broadcast : public Node {
   /// Sums at home in member order, ((g0 + g1) + g2) + ...; a gradient that no replica produced
   /// counts as zeros, so that an unused parameter ends with zeros, not with none.
   Gradients backward(Gradients gradients) override {
-    const StepScope phase(devices_of(group_), Phase::kReduceGrad);
+    const StepScope phase(devices_of(*group_), Phase::kReduceGrad);
     Gradients sums(originals_.size());
     for (const std::vector<std::size_t>& piece : coalesce(originals_, kReplicateBytes)) {
       std::vector<FlatBuffer> flats;
-      for (int member = 0; member < group_.size(); ++member) {
-        flats.emplace_back(group_.device(member), select(originals_, piece), MemoryKind::kGradients,
-                           "gradients");
+      for (int member = 0; member < group_->size(); ++member) {
+        flats.emplace_back(group_->device(member), select(originals_, piece),
+                           MemoryKind::kGradients, "gradients");
         flats.back().copy_in(
             select(gradients, piece, static_cast<std::size_t>(member) * originals_.size()));
       }
-      group_.collective([&](int member, Communicator& communicator, Stream& stream) {
+      group_->collective([&](int member, Communicator& communicator, Stream& stream) {
         return call_rooted(communicator, stream, Operation::kReduce, algorithm_,
                            flats[static_cast<std::size_t>(member)].flat);
       });
@@ -74,14 +75,15 @@ class Broadcast : public Node {
   }
 
  private:
-  DrivenGroup& group_;
+  std::shared_ptr<DrivenGroup> group_;  // outputs may live longer than their DataParallel
   Algorithm algorithm_;
   std::vector<Tensor> originals_;
 };
 
 class Gather : public Node {
  public:
-  Gather(const std::vector<Tensor>& outputs, int dim, DrivenGroup& group, int root)
+  Gather(const std::vector<Tensor>& outputs, int dim, const std::shared_ptr<DrivenGroup>& group,
+         int root)
       : Node("Gather"), dim_(dim), group_(group), root_(root) {
     for (const Tensor& output : outputs) {
       sizes_.push_back(output.shape()[dim]);
@@ -90,14 +92,14 @@ class Gather : public Node {
   }
 
   Gradients backward(Gradients gradients) override {
-    const StepScope phase(devices_of(group_), Phase::kScatterGrad);
-    return Gradients(group_.scatter(gradients.front(), dim_, sizes_, root_,
-                                    MemoryKind::kActivations, "output.grad"));
+    const StepScope phase(devices_of(*group_), Phase::kScatterGrad);
+    return Gradients(group_->scatter(gradients.front(), dim_, sizes_, root_,
+                                     MemoryKind::kActivations, "output.grad"));
   }
 
  private:
   int dim_;
-  DrivenGroup& group_;
+  std::shared_ptr<DrivenGroup> group_;  // outputs may live longer than their DataParallel
   int root_;
   std::vector<std::int64_t> sizes_;
 };
@@ -105,21 +107,21 @@ class Gather : public Node {
 }  // namespace
 
 std::vector<std::vector<Tensor>> broadcast_tensors(const std::vector<Tensor>& tensors,
-                                                   DrivenGroup& group, Algorithm algorithm,
-                                                   bool differentiable) {
-  std::vector<std::vector<Tensor>> copies(static_cast<std::size_t>(group.size()),
+                                                   const std::shared_ptr<DrivenGroup>& group,
+                                                   Algorithm algorithm, bool differentiable) {
+  std::vector<std::vector<Tensor>> copies(static_cast<std::size_t>(group->size()),
                                           std::vector<Tensor>(tensors.size()));
   for (std::size_t i = 0; i < tensors.size(); ++i) copies[0][i] = tensors[i].detach();
 
   for (const std::vector<std::size_t>& piece : coalesce(tensors, kReplicateBytes)) {
     std::vector<FlatBuffer> flats;
-    for (int member = 0; member < group.size(); ++member) {
-      flats.emplace_back(group.device(member), select(tensors, piece),
+    for (int member = 0; member < group->size(); ++member) {
+      flats.emplace_back(group->device(member), select(tensors, piece),
                          member == 0 ? MemoryKind::kWorkspace : MemoryKind::kReplicas,
                          "parameters");
     }
     flats.front().copy_in(select(copies[0], piece));
-    group.collective([&](int member, Communicator& communicator, Stream& stream) {
+    group->collective([&](int member, Communicator& communicator, Stream& stream) {
       return call_rooted(communicator, stream, Operation::kBroadcast, algorithm,
                          flats[static_cast<std::size_t>(member)].flat);
     });
@@ -141,8 +143,9 @@ std::vector<std::vector<Tensor>> broadcast_tensors(const std::vector<Tensor>& te
   return copies;
 }
 
-Tensor gather_outputs(const std::vector<Tensor>& outputs, int dim, DrivenGroup& group, int root) {
-  Tensor gathered = group.gather(outputs, dim, root, MemoryKind::kOutputs, "output");
+Tensor gather_outputs(const std::vector<Tensor>& outputs, int dim,
+                      const std::shared_ptr<DrivenGroup>& group, int root) {
+  Tensor gathered = group->gather(outputs, dim, root, MemoryKind::kOutputs, "output");
   const bool differentiable = std::any_of(outputs.begin(), outputs.end(), [](const Tensor& output) {
     return output.grad_fn() != nullptr;
   });

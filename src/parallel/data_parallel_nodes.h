@@ -17,10 +17,11 @@ namespace ringside {
 /// Broadcast node: its backward can run only after every replica has finished all its gradients, so
 /// DataParallel's reduction never overlaps with backward.
 std::vector<std::vector<Tensor>> broadcast_tensors(const std::vector<Tensor>& tensors,
-                                                   DrivenGroup& group, Algorithm algorithm,
-                                                   bool differentiable);
+                                                   const std::shared_ptr<DrivenGroup>& group,
+                                                   Algorithm algorithm, bool differentiable);
 
 /// Joins the members' outputs along `dim` on member `root` of `group`; differentiable.
-Tensor gather_outputs(const std::vector<Tensor>& outputs, int dim, DrivenGroup& group, int root);
+Tensor gather_outputs(const std::vector<Tensor>& outputs, int dim,
+                      const std::shared_ptr<DrivenGroup>& group, int root);
 
 }  // namespace ringside

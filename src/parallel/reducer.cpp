@@ -16,13 +16,13 @@ Reducer::Reducer(std::vector<NamedTensor> parameters, Rank& rank, const DdpWrapp
       uses_(parameters_.size(), 0),
       usage_(rank, parameters_.size()) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    parameters_[i].tensor.set_accumulate_hook([this, i](Tensor&) { gradient_arrived(i); });
+    parameters_[i].tensor.add_accumulate_hook(this, [this, i](Tensor&) { gradient_arrived(i); });
   }
   make_first_buckets();
 }
 
 Reducer::~Reducer() {
-  for (NamedTensor& parameter : parameters_) parameter.tensor.set_accumulate_hook({});
+  for (NamedTensor& parameter : parameters_) parameter.tensor.remove_accumulate_hooks(this);
 }
 
 void Reducer::set_hook(CommunicationHook hook) {

@@ -51,10 +51,11 @@ class Reducer {
   /// Whether the last forward with find_unused_parameters found all of them in use.
   bool found_all_used() const { return walked_ && unused_.empty(); }
   std::vector<TraceRun::Bucket> buckets() const;
-  /// The parameters of each bucket of the next forward, which may be due to rebuild them.
+  /// The parameters of each bucket of the next forward, which may be due to rebuild them. Empty
+  /// while they are the first ones: they follow from the parameters.
   BucketNames next_buckets() const;
-  /// Before the first forward: these buckets, and no others from now on. Throws
-  /// Error(kInvalidInput) unless each parameter is in one of them.
+  /// Before the first forward: these buckets, and no others from now on; nothing if there are none.
+  /// Throws Error(kInvalidInput) unless each parameter is in one of them.
   void restore_buckets(const BucketNames& buckets);
 
  private:

@@ -81,6 +81,7 @@ void Reducer::rebuild() {
 }
 
 BucketNames Reducer::next_buckets() const {
+  if (!rebuilt_ && !rebuild_is_due()) return {};
   Assignment assignment;
   if (rebuild_is_due()) {
     assignment = rebuilt_assignment();
@@ -96,6 +97,7 @@ BucketNames Reducer::next_buckets() const {
 }
 
 void Reducer::restore_buckets(const BucketNames& buckets) {
+  if (buckets.empty()) return;
   std::map<std::string_view, std::size_t> left;
   for (std::size_t i = 0; i < parameters_.size(); ++i) left.emplace(parameters_[i].name, i);
   Assignment assignment;

@@ -313,7 +313,9 @@ RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_optio
   report.checksum = first.checksum;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const bool has_model = !ranks || world->local_ranks()[i] < scenario.replicas();
-    if (has_model) report.rank_checksums.push_back(results[i].checksum);
+    if (!has_model) continue;
+    report.rank_checksums.push_back(results[i].checksum);
+    report.rank_parameter_checksums.push_back(results[i].parameter_checksum);
   }
   for (const int rank : world->local_ranks()) {
     report.memory.push_back(world->device(rank).memory());

@@ -9,10 +9,10 @@
 #include <span>
 #include <thread>
 
-#include "core/fnv1a.h"
 #include "parallel/exchange.h"
 #include "parallel/logits.h"
 #include "parallel/rehearsal.h"
+#include "parallel/state_checksum.h"
 #include "parallel/step_scope.h"
 #include "parallel/unrecorded.h"
 #include "parallel/verification.h"
@@ -42,15 +42,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Over the values of all parameters and buffers, as float64.
-std::string checksum_of(const std::vector<NamedTensor>& state) {
-  Fnv1a checksum;
-  for (const NamedTensor& entry : state) {
-    const std::vector<double> values = host_values(entry.tensor);
-    checksum.add(std::as_bytes(std::span(values)));
-  }
-  return fmt::format("{:016x}", checksum.value());
-}
+std::string text_of(std::uint64_t checksum) { return fmt::format("{:016x}", checksum); }
 
 constexpr std::int64_t kEvaluationBatch = 256;
 
@@ -64,6 +56,7 @@ Trainer::Trainer(const TrainingPlan& plan, Strategy& strategy, const std::vector
       rank_(rank),
       result_(result),
       step_(static_cast<int>(plan.first().step)),
+      asked_until_(step_),
       epoch_(static_cast<int>(plan.first().epoch)) {
   result_.step_losses.resize(static_cast<std::size_t>(plan.total_steps), 0);
   result_.steps = step_;
@@ -98,23 +91,9 @@ void Trainer::train() {
                             result_.step_losses.begin() + plan_.first().step);
   result_.buckets = strategy_.buckets();
   if (devices_.front()->executes() && strategy_.takes_batches()) {
-    result_.checksum = checksum_of(strategy_.state_dict());
+    result_.checksum = text_of(state_checksum(strategy_.state_dict()));
+    result_.parameter_checksum = text_of(state_checksum(strategy_.module().named_parameters()));
   }
-}
-
-void Trainer::restore() {
-  if (!plan_.start || !plan_.start->state) return;
-  const Unrecorded unrecorded(devices_);
-  StepDirectives past;
-  for (const ScenarioEvent& event : plan_.scenario.events) {
-    const bool lasts =
-        event.kind == ScenarioEvent::Kind::kFreeze || event.kind == ScenarioEvent::Kind::kReplace;
-    if (lasts && event.rank == own_rank() && event.step < step_) apply(event, past);
-  }
-  load_optimizer(*plan_.start, strategy_);
-  if (!strategy_.takes_batches()) return;  // a server, which has learnt the values from worker 0
-  load_model(*plan_.start, strategy_.module());  // into what was replaced, too
-  restore_buckets(*plan_.start, strategy_);
 }
 
 std::vector<std::int64_t> Trainer::indices_of_epoch(int epoch) const {
@@ -127,21 +106,6 @@ std::vector<std::int64_t> Trainer::indices_of_epoch(int epoch) const {
   indices.erase(indices.begin(),
                 indices.begin() + static_cast<std::ptrdiff_t>(std::min(trained, indices.size())));
   return indices;
-}
-
-void Trainer::save_if_due() {
-  if (!checkpoint_is_due(plan_.scenario, step_, plan_.total_steps)) return;
-  const Unrecorded unrecorded(devices_);
-  strategy_.end_epoch();
-  const std::vector<NamedTensor> optimizer_state = strategy_.optimizer_state();
-  if (own_rank() != 0) return;
-  TrainingState state{step_, epoch_, batches_, strategy_.next_buckets(), plan_.data_checksum};
-  if (state.batches == plan_.batches_per_epoch) {
-    ++state.epoch;
-    state.batches = 0;
-  }
-  result_.saved.push_back(checkpoint_path(plan_.scenario, step_));
-  save_checkpoint(plan_.scenario, state, strategy_.module(), optimizer_state, result_.saved.back());
 }
 
 /// Null for a rank that takes no batches.
@@ -177,7 +141,7 @@ bool Trainer::run_epoch(int epoch) {
     const std::int64_t micro_batches = std::min(batches - done * accumulate, accumulate);
     run_step(batch, loader.get(), micro_batches);
     batches_ += micro_batches;
-    save_if_due();
+    save_if_due(/*epoch_is_over=*/false);
     for (Device* device : devices_) device->context().step = -1;
   }
   const int shadowed = strategy_.inputs_exhausted(step_);
@@ -189,6 +153,7 @@ bool Trainer::run_epoch(int epoch) {
     std::iota(all.begin(), all.end(), 0);
     verify(all, step_ - 1);
   }
+  save_if_due(/*epoch_is_over=*/true);
   return true;
 }
 

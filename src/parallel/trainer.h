@@ -53,6 +53,7 @@ struct TrainingResult {
   std::vector<double> step_losses;
   int steps = 0;
   std::string checksum;
+  std::string parameter_checksum;
   std::vector<TraceRun::Bucket> buckets;
   Verification verification;
   double first_step_seconds = 0;
@@ -86,7 +87,8 @@ class Trainer {
   bool happens_here(ScenarioEvent::Kind kind) const;
   void finish_epoch(int epoch, double seconds);
   void evaluate(EpochReport& report);
-  void save_if_due();
+  void save_if_due(bool epoch_is_over);
+  void warn_of_values_that_differ();
   std::vector<int> ranks_at_work() const;
   /// What `ranks` have after `step`, and rank 0 with a single device; every rank calls it, of those
   /// that take batches only `ranks` do.
@@ -101,6 +103,8 @@ class Trainer {
   TrainingResult& result_;
   std::vector<double> steps_taken_;  // per step: 1 where this rank took it
   int step_ = 0;
+  int asked_until_ = 0;   // steps after which it is known whether a checkpoint was due
+  int saved_after_ = -1;  // steps
   int epoch_ = 0;
   std::int64_t batches_ = 0;  // of this epoch, trained on
   double epoch_loss_ = 0;     // sum of loss times rows

@@ -9,9 +9,9 @@
 #include <span>
 #include <string_view>
 
-#include "core/fnv1a.h"
 #include "parallel/peer_messages.h"
 #include "parallel/rehearsal.h"
+#include "parallel/state_checksum.h"
 #include "parallel/trainer.h"
 #include "ringside/error.h"
 
@@ -21,15 +21,6 @@ namespace {
 // ---------------------------------------------------------------- ranks
 
 using Integers = std::vector<std::int64_t>;
-
-/// Whole numbers that a float64 holds.
-std::int64_t checksum_of(const Tensor& tensor) {
-  constexpr int kUnused = 12;
-  const std::vector<double> values = host_values(tensor);
-  Fnv1a checksum;
-  checksum.add(std::as_bytes(std::span(values)));
-  return static_cast<std::int64_t>(checksum.value() >> kUnused);
-}
 
 Tensor on_device(Rank& rank, const Integers& integers) {
   const std::vector<double> values(integers.begin(), integers.end());
@@ -227,7 +218,7 @@ void verify_ranks(Rank& rank, const std::vector<int>& ranks, Strategy& strategy,
     try {
       strategy.check_step();
       Integers own;
-      for (const NamedTensor& entry : parameters) own.push_back(checksum_of(entry.tensor));
+      for (const NamedTensor& entry : parameters) own.push_back(short_checksum({entry}));
       return exchange_checksums(rank, ranks, own);
     } catch (const Error& error) {
       throw explained(error, step);

@@ -81,10 +81,10 @@ Gradients Accumulator::backward(Gradients gradients) {
   const std::shared_ptr<Tensor::Impl> leaf = leaf_.lock();
   if (leaf == nullptr) return {};
   accumulate(*leaf, std::move(gradients.front()));
-  if (leaf->hook) {
-    const auto hook = leaf->hook;  // a hook may remove itself
+  const auto hooks = leaf->hooks;  // a hook may remove itself
+  for (const AccumulateHook& hook : hooks) {
     Tensor tensor(leaf);
-    hook(tensor);
+    hook.call(tensor);
   }
   return {};
 }

@@ -1,4 +1,5 @@
 // Tensor: making, viewing, reading back.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -187,8 +188,15 @@ Edge Tensor::gradient_edge() const {
 
 Tensor Tensor::grad() const { return impl_->grad; }
 void Tensor::set_grad(Tensor grad) { impl_->grad = std::move(grad); }
-void Tensor::set_accumulate_hook(std::function<void(Tensor&)> hook) {
-  impl_->hook = std::move(hook);
+void Tensor::add_accumulate_hook(const void* owner, std::function<void(Tensor&)> hook) {
+  impl_->hooks.push_back({owner, std::move(hook)});
+}
+
+void Tensor::remove_accumulate_hooks(const void* owner) {
+  auto& hooks = impl_->hooks;
+  hooks.erase(std::remove_if(hooks.begin(), hooks.end(),
+                             [&](const AccumulateHook& hook) { return hook.owner == owner; }),
+              hooks.end());
 }
 
 Tensor Tensor::detach() const {

@@ -1,6 +1,7 @@
 // What a Tensor handle points to, and the node at which a leaf's gradient arrives.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -11,6 +12,11 @@
 #include "ringside/tensor.h"
 
 namespace ringside {
+
+struct AccumulateHook {
+  const void* owner;
+  std::function<void(Tensor&)> call;
+};
 
 struct Tensor::Impl {
   explicit Impl(Device& of) : device(&of), name(&of.host_memory()) {}
@@ -31,7 +37,7 @@ struct Tensor::Impl {
 
   std::shared_ptr<Node> accumulator;  // of a leaf, made when first asked for
   Tensor grad;
-  std::function<void(Tensor&)> hook;
+  boost::container::small_vector<AccumulateHook, 1> hooks;
 };
 
 /// Adds what arrives to its leaf's grad and then calls the leaf's hook. Owned by the leaf (and by

@@ -39,9 +39,10 @@ TEST(Run, TheDocumentHasWhatIsPromised) {
   const json document = document_of(result);
   EXPECT_EQ(document["ringside"], "run");
   EXPECT_EQ(document["version"], 1);
-  expect_keys(document, {"program", "scenario", "steps", "epochs", "step_losses", "parameters",
-                         "parameter_bytes", "checksum", "rank_checksums", "memory",
-                         "first_step_seconds", "seconds", "files"});
+  expect_keys(document,
+              {"program", "scenario", "steps", "epochs", "step_losses", "parameters",
+               "parameter_bytes", "checksum", "rank_checksums", "rank_parameter_checksums",
+               "memory", "first_step_seconds", "seconds", "files"});
   EXPECT_EQ(document["steps"], 3);
   EXPECT_EQ(document["step_losses"].size(), 3u);
   EXPECT_EQ(document["scenario"]["strategy"], "ddp");

@@ -222,6 +222,46 @@ TEST_F(Checkpoints, WhoseFolderIsGoneFailTheRun) {
   EXPECT_NE(std::string(error.what()).find("cannot write"), std::string::npos);
 }
 
+// After the others' last step rank 0 has what they have: then its file is written.
+TEST_F(Checkpoints, AreWrittenWhereRankZeroWasTheFirstToEnd) {
+  Scenario scenario = this->scenario();
+  scenario.join = "active";
+  scenario.steps = 8;
+  scenario.events = {{ScenarioEvent::Kind::kFewerBatches, 0, 0, "", 3}};
+  const RunReport whole = run_quietly(scenario);
+  scenario.save = folder_.file("joined-{step}.safetensors");
+  scenario.save_every = 7;
+  const RunReport saved = run_quietly(scenario);
+  EXPECT_EQ(saved.checksum, whole.checksum);
+  ASSERT_FALSE(saved.saved.empty());
+  EXPECT_EQ(saved.saved.back(),
+            folder_.file("joined-" + std::to_string(saved.steps) + ".safetensors"));
+}
+
+// All ranks have a batch less than the epoch: it ends before the step that was reckoned to be last.
+TEST_F(Checkpoints, AreWrittenAtTheEndWhereverThatIs) {
+  Scenario scenario = this->scenario();
+  scenario.steps.reset();
+  scenario.epochs = 1;
+  scenario.events = {{ScenarioEvent::Kind::kFewerBatches, 0, 0, "", 1},
+                     {ScenarioEvent::Kind::kFewerBatches, 1, 0, "", 1}};
+  scenario.save = folder_.file("end.safetensors");
+  EXPECT_EQ(run_quietly(scenario).saved, std::vector<std::string>{scenario.save});
+}
+
+TEST_F(Checkpoints, SayWhichRanksTheyLeaveOut) {
+  Scenario scenario = this->scenario();
+  scenario.steps = 3;
+  scenario.save = folder_.file("a.safetensors");
+  EXPECT_EQ(run_quietly(scenario).warnings, std::vector<std::string>{});
+  scenario.events = {{ScenarioEvent::Kind::kPerturb, 1, 1, "0.weight", 1}};
+  const std::vector<std::string> warnings = run_quietly(scenario).warnings;
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings[0].find("after step 3 has the values of rank 0; those of rank 1 are others"),
+            std::string::npos)
+      << warnings[0];
+}
+
 // A rule that finds nothing is a mistake; and what is offered goes on from the rules in use.
 TEST_F(Checkpoints, RulesOfNoUseAreErrorsAndOthersAreAddedTo) {
   Scenario scenario = this->scenario();

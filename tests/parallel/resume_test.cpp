@@ -85,6 +85,18 @@ std::vector<Case> cases() {
   buckets.bucket_cap_mb = 0.004;
   buckets.momentum = 0.5;
   for (const int stop : {1, 2, 9}) add("buckets, after " + std::to_string(stop), buckets, stop);
+  Scenario still = buckets;
+  still.static_graph = true;
+  for (const int stop : {2, 3}) add("static graph, after " + std::to_string(stop), still, stop);
+  Scenario searching = buckets;
+  searching.find_unused_parameters = true;
+  for (const int stop : {1, 4}) add("find unused, after " + std::to_string(stop), searching, stop);
+  Scenario accumulating = buckets;
+  accumulating.accumulate = 2;
+  accumulating.comm_hook = "fp16";
+  accumulating.steps = 6;
+  for (const int stop : {1, 3})
+    add("accumulating, after " + std::to_string(stop), accumulating, stop);
   return all;
 }
 

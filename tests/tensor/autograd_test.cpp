@@ -12,7 +12,7 @@ using Names = std::vector<std::string>;
 
 /// Appends the tensor's name to `order` whenever its gradient has been accumulated.
 void note_arrival(Tensor& tensor, Names& order) {
-  tensor.set_accumulate_hook([&order](Tensor& leaf) { order.emplace_back(leaf.name()); });
+  tensor.add_accumulate_hook(&order, [&order](Tensor& leaf) { order.emplace_back(leaf.name()); });
 }
 
 TEST(Autograd, LinearGradientsArriveFromTheLastLayerBiasBeforeWeight) {
@@ -57,7 +57,7 @@ TEST(Autograd, AHookRunsRightAfterItsAccumulationWasEnqueued) {
   Tensor bias = random_leaf(device, {2}, 2, DType::kFloat32, "bias");
   const Tensor x = random_leaf(device, {4, 3}, 3, DType::kFloat32).detach();
   std::vector<double> seen;
-  bias.set_accumulate_hook([&](Tensor& leaf) {
+  bias.add_accumulate_hook(&seen, [&](Tensor& leaf) {
     seen = host_values(leaf.grad());
     EXPECT_FALSE(weight.grad().defined());
   });
@@ -70,14 +70,27 @@ TEST(Autograd, AHookMayRemoveItself) {
   InlineDevice device;
   Tensor x = random_leaf(device, {1}, 1);
   int calls = 0;
-  x.set_accumulate_hook([&calls](Tensor& leaf) {
+  x.add_accumulate_hook(&calls, [&calls](Tensor& leaf) {
     ++calls;
-    leaf.set_accumulate_hook({});
+    leaf.remove_accumulate_hooks(&calls);
     EXPECT_TRUE(leaf.grad().defined());
   });
   backward(scale(x, 2));
   backward(scale(x, 2));
   EXPECT_EQ(calls, 1);
+}
+
+TEST(Autograd, HooksOfOneOwnerGoWithoutTheOthers) {
+  InlineDevice device;
+  Tensor x = random_leaf(device, {1}, 1);
+  Names first;
+  Names second;
+  note_arrival(x, first);
+  note_arrival(x, second);
+  x.remove_accumulate_hooks(&first);
+  backward(scale(x, 2));
+  EXPECT_EQ(first.size(), 0U);
+  EXPECT_EQ(second.size(), 1U);
 }
 
 TEST(Autograd, GradientsOfAForkAreSummedBeforeTheNodeBehindItRuns) {
