@@ -35,7 +35,7 @@ void compare_state(Optimizer& optimizer, const Json& expected, DType dtype) {
 TEST_F(OptimOracle, StepsAsPyTorchDoes) {
   with_oracle("optim.json", [&](Record& file) {
     file.leave({"cross_entropy", "clip_grad_norm"});
-    const int cases = file.for_each("cases", [&](Record& record) {
+    file.for_each("cases", [&](Record& record) {
       const DType dtype = record.dtype();
       Record spec(record["optimizer"], record.place() + " optimizer");
       const OracleOptimizer make(spec);
@@ -45,9 +45,10 @@ TEST_F(OptimOracle, StepsAsPyTorchDoes) {
       expect_values(start, record["p0"], DType::kFloat32, {}, "p0");
       Tensor p = parameter(start, dtype);
       const std::unique_ptr<Optimizer> optimizer = make({{"p", p}});
-      const Json& gradients = record["grads"];
-      const Json& parameters = record["params_after_each_step"];
-      for (std::size_t step = 0; step < record.get<std::size_t>("steps"); ++step) {
+      const auto steps = record.get<std::size_t>("steps");
+      const Json& gradients = record.list("grads", steps);
+      const Json& parameters = record.list("params_after_each_step", steps);
+      for (std::size_t step = 0; step < steps; ++step) {
         SCOPED_TRACE(optimizer->describe() + ", step " + std::to_string(step));
         const std::vector<double> gradient = draw(generator, n);
         expect_values(gradient, gradients.at(step), DType::kFloat32, {}, "gradient");
@@ -57,22 +58,23 @@ TEST_F(OptimOracle, StepsAsPyTorchDoes) {
       }
       compare_state(*optimizer, record["final_state"], dtype);
     });
-    EXPECT_GT(cases, 0);
   });
 }
 
 TEST_F(OptimOracle, ClipsAsPyTorchDoes) {
   with_oracle("optim.json", [&](Record& file) {
     file.leave({"cases", "cross_entropy"});
-    const int cases = file.for_each("clip_grad_norm", [&](Record& record) {
+    file.for_each("clip_grad_norm", [&](Record& record) {
       Generator generator(record.seed("seed"));
       const auto scale = record.get<float>("scale");
+      const auto sizes = record.get<std::vector<std::size_t>>("sizes");
+      const Json& gradients = record.list("grads", sizes.size());
+      const Json& clipped = record.list("clipped", sizes.size());
       std::vector<NamedTensor> parameters;
-      for (const auto n : record.get<std::vector<std::size_t>>("sizes")) {
+      for (const std::size_t n : sizes) {
         Tensor p = parameter(std::vector<double>(n));
         const std::vector<double> gradient = draw(generator, n, scale);
-        expect_values(gradient, record["grads"].at(parameters.size()), DType::kFloat32, {},
-                      "grads");
+        expect_values(gradient, gradients.at(parameters.size()), DType::kFloat32, {}, "grads");
         p.set_grad(tensor(gradient));
         parameters.push_back({std::to_string(parameters.size()), p});
       }
@@ -80,11 +82,10 @@ TEST_F(OptimOracle, ClipsAsPyTorchDoes) {
       const Tolerance tolerance = optimizer_tolerance(DType::kFloat32);
       expect_values(host_values(norm), record["total_norm"], DType::kFloat32, tolerance, "norm");
       for (std::size_t i = 0; i < parameters.size(); ++i) {
-        expect_values(host_values(parameters[i].tensor.grad()), record["clipped"].at(i),
-                      DType::kFloat32, tolerance, parameters[i].name);
+        expect_values(host_values(parameters[i].tensor.grad()), clipped.at(i), DType::kFloat32,
+                      tolerance, parameters[i].name);
       }
     });
-    EXPECT_GT(cases, 0);
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -32,15 +33,15 @@ class Branchy final : public LayerBase<Branchy> {
 };
 
 std::shared_ptr<Module> make_layer(const Json& layer, const ModuleContext& context) {
-  const auto kind = layer.at(0).get<std::string>();
-  const auto size = [&](std::size_t i) { return layer.at(i).get<std::int64_t>(); };
+  const auto kind = exactly<std::string>(layer.at(0));
+  const auto size = [&](std::size_t i) { return exactly<std::int64_t>(layer.at(i)); };
   const auto check_arguments = [&](std::size_t least, std::size_t most) {
     if (layer.size() > least && layer.size() <= most + 1) return;
     throw std::runtime_error("layer " + layer.dump() + ": another number of arguments");
   };
   if (kind == "linear") {
     check_arguments(2, 3);
-    return make_linear(context, size(1), size(2), layer.size() < 4 || layer.at(3).get<bool>());
+    return make_linear(context, size(1), size(2), layer.size() < 4 || exactly<bool>(layer.at(3)));
   }
   if (kind == "conv2d") {
     check_arguments(3, 3);
@@ -64,7 +65,7 @@ OracleModel make_oracle_model(Record& spec, Device& device, DType dtype, CpuCapa
   OracleModel model{nullptr, Generator(spec.seed("init_seed"), capability)};
   const ModuleContext context{device, dtype, model.generator};
   if (spec.has("branchy")) {
-    const auto sizes = spec.get<std::vector<std::int64_t>>("branchy");
+    const auto sizes = exactly<std::vector<std::int64_t>>(spec.list("branchy", 3));
     model.module = std::make_shared<Branchy>(context, sizes.at(0), sizes.at(1), sizes.at(2));
     return model;
   }
@@ -74,7 +75,8 @@ OracleModel make_oracle_model(Record& spec, Device& device, DType dtype, CpuCapa
   return model;
 }
 
-OracleData::OracleData(Record& spec) : features_(spec.get<std::size_t>("features")) {
+OracleData::OracleData(Record& spec, Recorded recorded)
+    : features_(spec.get<std::size_t>("features")) {
   Generator generator(spec.seed("seed"));
   const auto rows = spec.get<std::size_t>("rows");
   const auto classes = spec.get<std::int64_t>("classes");
@@ -84,11 +86,13 @@ OracleData::OracleData(Record& spec) : features_(spec.get<std::size_t>("features
   for (std::size_t i = 0; i < rows; ++i) {
     y_.push_back(static_cast<double>(generator.randint(0, classes)));
   }
-  const auto compare = [&](const std::string& field, std::span<const double> values, DType dtype) {
-    if (spec.has(field)) expect_values(values, spec[field], dtype, {}, field);
-    const std::string first = field + "_first";
-    if (!spec.has(first)) return;
-    expect_values(values.first(spec[first].size()), spec[first], dtype, {}, first);
+  if (recorded == Recorded::kNothing) return;
+  constexpr std::size_t kListed = 600, kFirst = 8;
+  const bool all = recorded == Recorded::kAll || x_.size() <= kListed;
+  const auto compare = [&](const std::string& name, std::span<const double> values, DType dtype) {
+    const std::string field = all ? name : name + "_first";
+    const std::size_t count = all ? values.size() : std::min(kFirst, values.size());
+    expect_values(values.first(count), spec[field], dtype, {}, field);
   };
   compare("x", x_, DType::kFloat32);
   compare("y", y_, DType::kInt64);
@@ -127,9 +131,11 @@ OracleOptimizer::OracleOptimizer(Record& spec) : name(spec.get<std::string>("nam
   }
   AdamOptions& adam = options.adam;
   adam.lr = spec.get_or("lr", 1e-3);
-  const auto betas = spec.get_or("betas", std::vector<double>{0.9, 0.999});
-  adam.beta1 = betas.at(0);
-  adam.beta2 = betas.at(1);
+  if (spec.has("betas")) {
+    const auto betas = exactly<std::vector<double>>(spec.list("betas", 2));
+    adam.beta1 = betas[0];
+    adam.beta2 = betas[1];
+  }
   adam.epsilon = spec.get_or("eps", 1e-8);
   adam.weight_decay = spec.get_or("weight_decay", name == "adamw" ? 1e-2 : 0.0);
   adam.amsgrad = spec.get_or("amsgrad", false);

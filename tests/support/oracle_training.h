@@ -30,9 +30,14 @@ OracleModel make_oracle_model(Record& spec, Device& device, DType dtype,
 /// x = rand(rows, features) * 2 - 1 in float32, y = randint(0, classes, rows), of one generator.
 class OracleData {
  public:
-  /// Reads seed, rows, features, classes; and compares with x and y, or x_first and y_first, where
-  /// they are given.
-  explicit OracleData(Record& spec);
+  /// What a file holds of the data itself.
+  enum class Recorded {
+    kNothing,
+    kAll,     ///< x and y
+    kBySize,  ///< of more than 600 numbers only x_first and y_first, 8 of each
+  };
+  /// Reads seed, rows, features, classes; and compares with what is recorded.
+  OracleData(Record& spec, Recorded recorded);
 
   std::int64_t rows() const { return static_cast<std::int64_t>(y_.size()); }
   /// Rows [begin, begin + count).
