@@ -308,12 +308,19 @@ TEST(Golden, G27AChangedParameterStaysChanged) {
   EXPECT_NEAR(weights[1] - weights[0], 1, 1e-12);
 }
 
+/// Of Linear(1, 1), drawn after manual_seed(rank).
 TEST(Golden, G28TheConstructorBroadcastsRankZerosWeights) {
+  Numbers drawn(2);
   const Numbers weights = on_ranks(2, [&](Rank& rank) {
-    const Toy toy(rank, {}, rank.rank == 0 ? -0.007 : 0.515);
-    return host_value(toy.weight(), 0);
+    Generator generator(static_cast<std::uint64_t>(rank.rank));
+    const auto module = make_linear({rank.device, DType::kFloat32, generator}, 1, 1, false);
+    const Tensor weight = module->named_parameters().front().tensor;
+    drawn[static_cast<std::size_t>(rank.rank)] = host_value(weight, 0);
+    const DistributedDataParallel ddp(module, rank);
+    return host_value(weight, 0);
   });
-  expect_near(weights, {-0.007, -0.007}, 0);
+  expect_near(drawn, {-0.0075, 0.5153}, 5e-5);
+  EXPECT_EQ(weights, (Numbers{drawn[0], drawn[0]}));
 }
 
 }  // namespace
