@@ -68,6 +68,17 @@ std::optional<DType> dtype_of_safetensors(std::string_view name);
 /// Bytes of one element; none for a name that the format does not have.
 std::optional<std::size_t> safetensors_element_bytes(std::string_view dtype);
 
+/// What a file is, as its beginning tells.
+enum class FileForm : std::uint8_t {
+  kSafetensors,
+  kOtherCheckpoint,  ///< a zip archive as of torch.save, a pickle, HDF5: reading it says which
+  kOther             ///< anything else, such as a text
+};
+/// `start` has at least the first 16 bytes of a file of `file_bytes`, or all.
+FileForm form_of_file(std::string_view start, std::size_t file_bytes);
+/// kOther for what is no regular file, or cannot be read.
+FileForm form_of_file(const std::string& path);
+
 /// Reads a header alone, whatever the size of the file. Throws Error(kInvalidInput) with the file,
 /// the place and what is wrong there: no such file, no regular file, truncated, a header that is
 /// too long, no JSON, not UTF-8, with a key twice, with an unknown dtype, a negative or too large

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
-#include "core/state_keys.h"
-#include "ringside/dtype.h"
+#include "calculators/model_tensors.h"
 
 namespace ringside {
 
@@ -17,7 +17,6 @@ struct PlannedBucket {
 struct BucketPlanRequest {
   std::size_t first_bytes = 1 << 20;              ///< _DEFAULT_FIRST_BUCKET_BYTES
   std::size_t cap_bytes = std::size_t{25} << 20;  ///< bucket_cap_mb
-  DType dtype = DType::kFloat32;                  ///< of the gradients
   bool find_unused_parameters = false;
 };
 
@@ -28,9 +27,10 @@ struct BucketPlan {
   std::vector<PlannedBucket> later;
 };
 
-/// Without find_unused_parameters the first iteration has one bucket (PyTorch 1.13 and later); with
-/// it, the assignment in order of registration, the list of buckets reversed. [reducer.cpp]
-BucketPlan plan_buckets(const std::vector<NamedShape>& parameters,
-                        const BucketPlanRequest& request);
+/// Gradients have their parameters' dtypes; no bucket has two. `parameters`: in the order of
+/// registration. Without find_unused_parameters the first iteration has one bucket of each dtype
+/// (PyTorch 1.13 and later); with it, the assignment in order of registration, the list of buckets
+/// reversed. [reducer.cpp]
+BucketPlan plan_buckets(std::span<const ModelTensor> parameters, const BucketPlanRequest& request);
 
 }  // namespace ringside

@@ -27,6 +27,15 @@ std::size_t moment_bytes(std::string_view optimizer) {
               fmt::format("optimizer '{}': must be sgd, momentum, adam or adamw", optimizer));
 }
 
+/// A worker sends and receives S; a server does so with every worker, for its part.
+BusiestDevice busiest_of_parameter_servers(std::size_t bytes, std::size_t workers,
+                                           std::size_t servers) {
+  if (servers > workers) return {"PS", "every worker", bytes, bytes, "S"};
+  const std::size_t served = workers * divide_up(bytes, servers);
+  if (servers == 1) return {"PS", "the server", served, served, "N S"};
+  return {"PS", "every server", served, served, "N S/M"};
+}
+
 }  // namespace
 
 Precision parse_precision(std::string_view name) {
@@ -67,12 +76,12 @@ DataParallelTraffic data_parallel_traffic(std::size_t parameter_bytes, std::size
 }
 
 std::vector<BusiestDevice> busiest_devices(std::size_t parameter_bytes,
-                                           const DataParallelTraffic& dp, std::size_t devices) {
-  const std::size_t served = devices * parameter_bytes;
+                                           const DataParallelTraffic& dp, std::size_t devices,
+                                           std::size_t servers) {
   const std::size_t twice = ring_bytes(parameter_bytes, 2, devices);
   const std::size_t thrice = ring_bytes(parameter_bytes, 3, devices);
   return {{"DP", "device 0", dp.in(), dp.out(), "(N-1)S each way, inputs and outputs"},
-          {"PS", "the server", served, served, "N S"},
+          busiest_of_parameter_servers(parameter_bytes, devices, servers),
           {"DDP", "every rank", twice, twice, "2(N-1)/N S"},
           {"ZeRO-1", "every rank", twice, twice, "2(N-1)/N S"},
           {"ZeRO-2", "every rank", twice, twice, "2(N-1)/N S"},

@@ -58,14 +58,16 @@ DataParallelTraffic data_parallel_traffic(std::size_t parameter_bytes, std::size
 /// Bytes per step into and out of the busiest device.
 struct BusiestDevice {
   std::string strategy;  ///< "DP", "PS", "DDP", "ZeRO-1", "ZeRO-2", "ZeRO-3"
-  std::string device;    ///< who that is: "device 0", "the server", "every rank"
+  std::string device;    ///< who that is: "device 0", "the server", "every server", "every rank"
   std::size_t in = 0;
   std::size_t out = 0;
   std::string formula;  ///< "(N-1)S"
 };
-/// S = `parameter_bytes`; `dp` is DataParallel's row. PS has one server and `devices` workers; the
+/// S = `parameter_bytes`; `dp` is DataParallel's row. PS has `devices` workers and M = `servers`,
+/// which share the parameters equally; with more servers than workers a worker is the busiest. The
 /// others are rings, rounded up to whole bytes.
 std::vector<BusiestDevice> busiest_devices(std::size_t parameter_bytes,
-                                           const DataParallelTraffic& dp, std::size_t devices);
+                                           const DataParallelTraffic& dp, std::size_t devices,
+                                           std::size_t servers = 1);
 
 }  // namespace ringside

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
 
+#include "core/clean_text.h"
 #include "core/nearest_name.h"
 #include "core/whole_number.h"
 #include "ringside/error.h"
@@ -158,24 +160,34 @@ std::vector<NamedShape> gpt2(int layers, Size width) {
 [[noreturn]] void fail_unknown(std::string_view name) {
   const std::string nearest = nearest_name(name, kNames);
   throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("model '{}': must be {} or mlp:SIZES", name, fmt::join(kNames, ", ")),
-              nearest.empty() ? "such as resnet50 or mlp:64,32,10"
+              fmt::format("model '{}': must be {}, mlp:SIZES, or a .safetensors or .json file",
+                          shown_name(name), fmt::join(kNames, ", ")),
+              nearest.empty() ? "such as resnet50, mlp:64,32,10, or model.safetensors"
                               : fmt::format("did you mean {}?", nearest));
 }
 
+[[noreturn]] void fail_sizes(std::string_view name, const std::string& fault) {
+  throw Error(ErrorKind::kInvalidArgument, fmt::format("model '{}': {}", shown_name(name), fault),
+              "such as mlp:64,32,10: features in, of each hidden layer, and out");
+}
+
 std::vector<NamedShape> mlp(std::string_view name) {
+  constexpr Size kLargest = Size{1} << 24;
   std::vector<Size> sizes;
   std::string_view rest = name.substr(name.find(':') + 1);
   for (bool more = true; more;) {
     const std::size_t comma = rest.find(',');
     more = comma != std::string_view::npos;
-    const auto size = whole_number<Size>(rest.substr(0, comma));
-    constexpr Size kLargest = Size{1} << 24;
-    if (!size || *size < 1 || *size > kLargest) fail_unknown(name);
+    const std::string_view text = rest.substr(0, comma);
+    const auto size = whole_number<Size>(text);
+    if (!size || *size < 1 || *size > kLargest) {
+      fail_sizes(name, fmt::format("size '{}': must be a whole number from 1 to {}",
+                                   shown_name(text), kLargest));
+    }
     sizes.push_back(*size);
     if (more) rest.remove_prefix(comma + 1);
   }
-  if (sizes.size() < 2) fail_unknown(name);
+  if (sizes.size() < 2) fail_sizes(name, "one size: a layer has two, in and out");
   Parameters parameters;
   for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
     parameters.linear(std::to_string(2 * i), sizes[i], sizes[i + 1]);
@@ -186,6 +198,10 @@ std::vector<NamedShape> mlp(std::string_view name) {
 }  // namespace
 
 std::span<const std::string_view> known_models() { return kNames; }
+
+bool is_model_name(std::string_view name) {
+  return name.starts_with("mlp:") || std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
 
 std::vector<NamedShape> known_model(std::string_view name) {
   constexpr Size kGpt2Xl = 1600;

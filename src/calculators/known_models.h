@@ -13,8 +13,12 @@ namespace ringside {
 /// "resnet18", "resnet50", "vgg16", "bert-base", "gpt2-small", "gpt2-xl".
 std::span<const std::string_view> known_models();
 
+/// Whether it is one of them, or begins as the name of a perceptron does: "mlp:".
+bool is_model_name(std::string_view name);
+
 /// The parameters of such a model; also of "mlp:64,32,10" (linear layers with a bias, ReLU between
-/// them). Throws Error(kInvalidArgument) that lists the names, with the nearest as hint.
+/// them). Throws Error(kInvalidArgument) that lists the names, with the nearest as hint, or names
+/// the size that cannot be, with the limit.
 std::vector<NamedShape> known_model(std::string_view name);
 
 /// Elements of a tensor, and of all.

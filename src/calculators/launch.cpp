@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "ringside/error.h"
 
 namespace ringside {
@@ -20,6 +22,12 @@ std::vector<std::string> added_arguments(Launcher launcher, int local_rank) {
 }
 
 }  // namespace
+
+std::span<const std::string_view> variables_of_each_process() {
+  static constexpr std::array<std::string_view, 4> kNames{"RANK", "LOCAL_RANK", "GROUP_RANK",
+                                                          "ROLE_RANK"};
+  return kNames;
+}
 
 Launcher parse_launcher(std::string_view name) {
   if (name == "torchrun") return Launcher::kTorchrun;
@@ -52,6 +60,9 @@ std::vector<LaunchedProcess> launched_processes(int nodes, int per_node, Launche
     set("MASTER_PORT", "29500");
     set("TORCHELASTIC_RESTART_COUNT", "0");
     set("TORCHELASTIC_MAX_RESTARTS", "0");
+    set("TORCHELASTIC_RUN_ID", "none");           // --rdzv_id's default
+    set("TORCHELASTIC_USE_AGENT_STORE", "True");  // the static rendezvous: the launcher hosts it
+    set("NCCL_ASYNC_ERROR_HANDLING", "1");
     if (per_node > 1) set("OMP_NUM_THREADS", "1");
     processes.push_back(std::move(process));
   }

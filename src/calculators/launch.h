@@ -1,7 +1,9 @@
-// What a launcher gives each process of a training run. [torch/distributed/run.py, launch.py]
+// What a launcher gives each process of a training run. [torch/distributed/run.py, launch.py,
+// elastic/agent/server/local_elastic_agent.py, of 1.13]
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,11 +24,15 @@ struct LaunchedProcess {
   int rank = 0;                        ///< of all processes
   int local_rank = 0;                  ///< in its node; also the number of its GPU there
   std::vector<std::string> arguments;  ///< that the launcher adds to the script's own
-  std::vector<std::pair<std::string, std::string>> environment;  ///< that a script reads
+  std::vector<std::pair<std::string, std::string>> environment;
 };
 
-/// Node by node, with a static rendezvous at `master_address` and port 29500, and OMP_NUM_THREADS
-/// unset before.
+/// Of the environment, the variables that differ between processes.
+std::span<const std::string_view> variables_of_each_process();
+
+/// Node by node, with a static rendezvous at `master_address` and port 29500, and neither
+/// OMP_NUM_THREADS nor NCCL_ASYNC_ERROR_HANDLING set before. Of what the launcher sets
+/// TORCHELASTIC_ERROR_FILE alone is left out: a path that every run makes anew.
 std::vector<LaunchedProcess> launched_processes(int nodes, int per_node, Launcher launcher,
                                                 const std::string& master_address);
 

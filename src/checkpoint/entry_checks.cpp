@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/clean_text.h"
 #include "core/state_keys.h"
 #include "ringside/error.h"
 
@@ -19,18 +20,18 @@ namespace {
 void check_size(const SafetensorsEntry& entry, const std::string& source_name) {
   const auto element = safetensors_element_bytes(entry.dtype);
   if (!element) {
-    fail(source_name,
-         fmt::format("'{}': dtype '{}' does not exist in the format", entry.name, entry.dtype));
+    fail(source_name, fmt::format("'{}': dtype '{}' does not exist in the format",
+                                  shown_name(entry.name), shown_name(entry.dtype)));
   }
   if (entry.begin > entry.end) {
     fail(source_name, fmt::format("'{}': its bytes begin at {} and end before it, at {}",
-                                  entry.name, entry.begin, entry.end));
+                                  shown_name(entry.name), entry.begin, entry.end));
   }
   const auto needed = bytes_of_shape(entry.dtype, entry.shape);
   if (needed && *needed == entry.bytes()) return;
   fail(source_name,
-       fmt::format("'{}': {} of shape {} needs {}, but its place has {} bytes", entry.name,
-                   entry.dtype, shape_text(entry.shape),
+       fmt::format("'{}': {} of shape {} needs {}, but its place has {} bytes",
+                   shown_name(entry.name), entry.dtype, shape_text(entry.shape),
                    needed ? fmt::format("{} bytes", *needed) : "more bytes than can be counted",
                    entry.bytes()));
 }
@@ -60,18 +61,18 @@ void check_entries(SafetensorsHeader& header, std::size_t data_bytes,
   for (const SafetensorsEntry& entry : header.entries) {
     check_size(entry, source_name);
     if (entry.begin < filled) {
-      fail(source_name,
-           fmt::format("'{}' at bytes {} to {} overlaps '{}' at {} to {}", entry.name, entry.begin,
-                       entry.end, before->name, before->begin, before->end));
+      fail(source_name, fmt::format("'{}' at bytes {} to {} overlaps '{}' at {} to {}",
+                                    shown_name(entry.name), entry.begin, entry.end,
+                                    shown_name(before->name), before->begin, before->end));
     }
     if (entry.begin > filled) {
       fail(source_name, fmt::format("bytes {} to {}, before '{}', belong to no tensor: a hole",
-                                    filled, entry.begin, entry.name));
+                                    filled, entry.begin, shown_name(entry.name)));
     }
     if (entry.end > data_bytes) {
       fail(source_name, fmt::format("'{}' at bytes {} to {} lies outside of the file, which has {} "
                                     "bytes after its header: cut off?",
-                                    entry.name, entry.begin, entry.end, data_bytes));
+                                    shown_name(entry.name), entry.begin, entry.end, data_bytes));
     }
     filled = entry.end;
     before = &entry;

@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/clean_text.h"
 #include "ringside/error.h"
 
 namespace ringside {
@@ -75,7 +76,7 @@ class HeaderHandler {
 
   bool key(string_t& text) {
     if (text.find('\0') != string_t::npos) {
-      fail(fmt::format("a key of the header has a NUL: {}", text));
+      fail(fmt::format("a key of the header has a NUL: {}", shown_name(text)));
     }
     if (level_ == Level::kTop) {
       name_ = std::move(text);
@@ -153,8 +154,9 @@ class HeaderHandler {
 
   /// Of what is being read: "'0.weight'", "'0.weight', 'shape'".
   [[noreturn]] void fault(const std::string& what) const {
-    fail(key_.empty() ? fmt::format("'{}' {}", name_, what)
-                      : fmt::format("'{}', '{}' {}", name_, key_, what));
+    const std::string name = shown_name(name_);
+    fail(key_.empty() ? fmt::format("'{}' {}", name, what)
+                      : fmt::format("'{}', '{}' {}", name, shown_name(key_), what));
   }
   [[noreturn]] void fail(const std::string& what) const {
     throw Error(ErrorKind::kInvalidInput, fmt::format("{}: {}", source_name_, what),

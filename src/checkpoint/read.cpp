@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <fstream>
@@ -23,7 +24,8 @@ constexpr std::size_t kLengthBytes = 8;
 /// Other files that are taken for checkpoints, by how they begin.
 std::string_view format_of(std::string_view bytes) {
   if (bytes.starts_with("PK\x03\x04")) return "a zip archive, such as torch.save writes";
-  if (bytes.starts_with("\x80\x02") || bytes.starts_with("\x80\x04")) return "a Python pickle";
+  const bool is_pickle = bytes.size() > 1 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
+  if (is_pickle) return "a Python pickle";
   if (bytes.starts_with("\x89HDF")) return "an HDF5 file";
   return {};
 }
@@ -34,13 +36,19 @@ std::string_view format_of(std::string_view bytes) {
   throw Error(ErrorKind::kInvalidInput, fmt::format("{}: {}", source_name, what), std::move(hint));
 }
 
-/// The header's length, checked against the file's, from the first bytes of the file.
-std::size_t header_length(std::string_view start, std::size_t file_bytes,
-                          const std::string& source_name) {
+/// The length of the header that the first bytes of a file tell.
+std::uint64_t told_length(std::string_view start) {
   std::uint64_t length = 0;
-  for (std::size_t i = start.size(); i-- > 0;) {
+  for (std::size_t i = std::min(start.size(), kLengthBytes); i-- > 0;) {
     length = (length << 8U) | static_cast<unsigned char>(start[i]);
   }
+  return length;
+}
+
+/// The same, checked against the file's.
+std::size_t header_length(std::string_view start, std::size_t file_bytes,
+                          const std::string& source_name) {
+  const std::uint64_t length = told_length(start);
   // Only now: a header of 640 bytes begins as a pickle does.
   const bool impossible = start.size() < kLengthBytes || length > kLongestSafetensorsHeader ||
                           length > file_bytes - kLengthBytes;
@@ -115,6 +123,22 @@ const SafetensorsEntry* SafetensorsHeader::find(std::string_view name) const {
     if (entry.name == name) return &entry;
   }
   return nullptr;
+}
+
+FileForm form_of_file(std::string_view start, std::size_t file_bytes) {
+  const bool is_safetensors = start.size() > kLengthBytes && start[kLengthBytes] == '{' &&
+                              told_length(start) <= kLongestSafetensorsHeader &&
+                              told_length(start) <= file_bytes - kLengthBytes;
+  if (is_safetensors) return FileForm::kSafetensors;
+  return format_of(start).empty() ? FileForm::kOther : FileForm::kOtherCheckpoint;
+}
+
+FileForm form_of_file(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return FileForm::kOther;
+  std::ifstream in(path, std::ios::binary);
+  constexpr std::size_t kEnough = 16;
+  return form_of_file(read_some(in, kEnough), static_cast<std::size_t>(status.st_size));
 }
 
 SafetensorsHeader read_safetensors_header(const std::string& path) {

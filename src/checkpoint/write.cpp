@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "checkpoint/entry_checks.h"
+#include "core/clean_text.h"
 #include "core/files.h"
 #include "core/state_keys.h"
 #include "ringside/checkpoint.h"
@@ -38,13 +39,13 @@ void SafetensorsFile::add(std::string name, std::string_view dtype,
                           std::span<const std::int64_t> shape, std::span<const std::byte> bytes) {
   if (header.find(name) != nullptr || name == "__metadata__") {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("safetensors: the name '{}' is taken already", name));
+                fmt::format("safetensors: the name '{}' is taken already", shown_name(name)));
   }
   const auto needed = bytes_of_shape(dtype, shape);
   if (!needed || *needed != bytes.size()) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("safetensors: '{}', {} of shape {}, cannot have {} bytes", name, dtype,
-                            shape_text(shape), bytes.size()));
+                fmt::format("safetensors: '{}', {} of shape {}, cannot have {} bytes",
+                            shown_name(name), dtype, shape_text(shape), bytes.size()));
   }
   const std::size_t begin = data.size();
   header.entries.push_back({std::move(name),

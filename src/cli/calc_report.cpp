@@ -5,12 +5,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 
 #include "cli/json.h"
+#include "core/clean_text.h"
 #include "core/format_bytes.h"
 #include "ringside/error.h"
 #include "scenario/values.h"
+#include "views/text.h"
 
 namespace ringside::cli {
 namespace {
@@ -22,9 +26,10 @@ constexpr std::size_t kShownEntries = 12;  // of a list in a line of text
 template <typename T>
 std::string list_text(const std::vector<T>& list) {
   if (list.empty()) return "-";
-  if (list.size() <= kShownEntries) return fmt::format("{}", fmt::join(list, ", "));
-  const std::vector<T> first(list.begin(), list.begin() + kShownEntries);
-  return fmt::format("{}, ... ({} in all)", fmt::join(first, ", "), list.size());
+  const auto end = list.begin() + static_cast<std::ptrdiff_t>(std::min(list.size(), kShownEntries));
+  std::string first = fmt::format("{}", fmt::join(list.begin(), end, ", "));
+  if (end == list.end()) return first;
+  return fmt::format("{}, ... ({} in all)", first, list.size());
 }
 
 struct TextOf {
@@ -34,13 +39,15 @@ struct TextOf {
   }
   std::string operator()(double value) const { return fmt::format("{:g}", value); }
   std::string operator()(bool value) const { return value ? "yes" : "no"; }
-  std::string operator()(const std::string& value) const { return value; }
+  std::string operator()(const std::string& value) const { return shown_name(value); }
   std::string operator()(const std::vector<std::int64_t>& value) const { return list_text(value); }
-  std::string operator()(const std::vector<std::string>& value) const { return list_text(value); }
+  std::string operator()(const std::vector<std::string>& value) const {
+    return clean_text(list_text(value));
+  }
   std::string operator()(const CalcMap& value) const {
     std::vector<std::string> parts;
     for (const auto& [name, text] : value) parts.push_back(fmt::format("{}={}", name, text));
-    return fmt::format("{}", fmt::join(parts, " "));
+    return clean_text(fmt::format("{}", fmt::join(parts, " ")));
   }
 };
 
@@ -66,7 +73,7 @@ std::string table_text(const CalcReport& report) {
     std::size_t width = column.heading.size();
     for (std::size_t r = 0; r < report.rows.size(); ++r) {
       lines[r + 1].push_back(std::visit(TextOf{column.is_bytes}, report.rows[r][c]));
-      width = std::max(width, lines[r + 1].back().size());
+      width = std::max(width, display_width(lines[r + 1].back()));
     }
     widths.push_back(width);
   }
@@ -85,12 +92,12 @@ std::string table_text(const CalcReport& report) {
 }  // namespace
 
 std::string report_text(const CalcReport& report) {
-  std::string text = report.title + "\n\n" + table_text(report) + "\n";
+  std::string text = clean_text(report.title) + "\n\n" + table_text(report) + "\n";
   for (const CalcResult& result : report.results) {
     text +=
         fmt::format("{}: {}\n", result.words, std::visit(TextOf{result.is_bytes}, result.value));
   }
-  for (const std::string& note : report.notes) text += note + "\n";
+  for (const std::string& note : report.notes) text += clean_text(note) + "\n";
   return text;
 }
 
@@ -123,9 +130,26 @@ std::string calc_required(const Arguments& arguments, std::string_view option) {
 
 std::int64_t calc_integer(const Arguments& arguments, std::string_view option, std::int64_t minimum,
                           std::int64_t maximum, std::string_view fallback) {
+  const std::string name = fmt::format("--{}", option);
   const std::string text =
       fallback.empty() ? calc_required(arguments, option) : arguments.value(option, fallback);
-  return parse_integer(fmt::format("--{}", option), text, minimum, maximum);
+  if (text.find_first_of(".eE") == std::string::npos) {
+    return parse_integer(name, text, minimum, maximum);
+  }
+  const double value = parse_number(name, text);
+  if (value != std::floor(value)) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{} '{}': is not a whole number", name, text));
+  }
+  if (value < static_cast<double>(minimum)) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{} {}: must be at least {}", name, text, minimum));
+  }
+  if (value > static_cast<double>(maximum) || value >= 0x1p63) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{} {}: must be at most {}", name, text, maximum));
+  }
+  return static_cast<std::int64_t>(value);
 }
 
 }  // namespace ringside::cli

@@ -58,7 +58,8 @@ std::string report_document(std::string_view calculator, const CalcReport& repor
 
 // ---- reading options
 
-/// The whole number of an option. Throws where it is missing and has no fallback ("calc split:
+/// The whole number of an option: "64", "1.5e9". Throws where it is missing and has no fallback
+/// ("calc split:
 /// --batch is missing"), or outside [minimum, maximum].
 std::int64_t calc_integer(const Arguments& arguments, std::string_view option, std::int64_t minimum,
                           std::int64_t maximum, std::string_view fallback = {});

@@ -23,6 +23,7 @@ namespace ringside::cli {
 namespace {
 
 constexpr std::string_view kHeading = "Another file";
+constexpr std::size_t kLongestShownValue = 300;  // letters of a metadata's text
 
 std::vector<Option> options() {
   return {
@@ -93,13 +94,13 @@ std::string table_of(const SafetensorsHeader& header) {
   std::size_t name_width = kNarrow;
   std::size_t shape_width = kNarrow + 1;
   for (const SafetensorsEntry& entry : header.entries) {
-    name_width = std::max(name_width, entry.name.size());
+    name_width = std::max(name_width, display_width(shown_name(entry.name)));
     shape_width = std::max(shape_width, shape_text(entry.shape).size());
   }
   std::string text =
       fmt::format("{:<{}}  dtype  {:<{}}      bytes\n", "name", name_width, "shape", shape_width);
   for (const SafetensorsEntry& entry : header.entries) {
-    text += fmt::format("{:<{}}  {:<5}  {:<{}}  {:>9}\n", clean_text(entry.name), name_width,
+    text += fmt::format("{:<{}}  {:<5}  {:<{}}  {:>9}\n", shown_name(entry.name), name_width,
                         entry.dtype, shape_text(entry.shape), shape_width, entry.bytes());
   }
   return text;
@@ -124,7 +125,7 @@ std::string training_of(const SafetensorsHeader& header, const std::string& path
   if (!has_training_state(header.metadata)) {
     std::string text;
     for (const auto& [key, value] : header.metadata) {
-      text += fmt::format("{}: {}\n", clean_text(key), clean_text(value));
+      text += fmt::format("{}: {}\n", shown_name(key), shown_name(value, kLongestShownValue));
     }
     return text;
   }

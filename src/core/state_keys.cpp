@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/clean_text.h"
 #include "core/prefix_search.h"
 #include "ringside/error.h"
 
@@ -17,9 +18,17 @@ namespace {
 constexpr std::size_t kMostShown = 12;  // of a list in a message
 
 std::string shown(const std::vector<std::string>& items) {
-  if (items.size() <= kMostShown) return fmt::format("{}", fmt::join(items, ", "));
-  return fmt::format("{} and {} more", fmt::join(items.begin(), items.begin() + kMostShown, ", "),
-                     items.size() - kMostShown);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(items.size(), kMostShown); ++i) {
+    names.push_back(shown_name(items[i]));
+  }
+  if (items.size() <= kMostShown) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{} and {} more", fmt::join(names, ", "), items.size() - kMostShown);
+}
+
+/// One that an option on a command line can repeat as it is shown.
+bool is_presentable(const PrefixRule& rule) {
+  return shown_name(rule.from) == rule.from && shown_name(rule.to) == rule.to;
 }
 
 std::size_t expected_count(const KeyComparison& comparison) {
@@ -51,8 +60,9 @@ void check_every_rule_finds_a_key(std::span<const NamedShape> entries,
     if (found || entries.empty()) continue;
     throw Error(
         ErrorKind::kInvalidInput,
-        fmt::format("no key begins with '{}', which is to become '{}'", rules[i].from, rules[i].to),
-        fmt::format("the first key is '{}'", renamed(entries[0].name, rules.first(i))));
+        fmt::format("no key begins with '{}', which is to become '{}'", shown_name(rules[i].from),
+                    shown_name(rules[i].to)),
+        fmt::format("the first key is '{}'", shown_name(renamed(entries[0].name, rules.first(i)))));
   }
 }
 
@@ -65,11 +75,16 @@ std::vector<NamedShape> renamed(std::span<const NamedShape> entries,
   std::unordered_map<std::string, std::string_view> origins;
   for (const NamedShape& entry : entries) {
     std::string name = renamed(entry.name, rules);
+    if (name.empty() && !entry.name.empty()) {
+      throw Error(ErrorKind::kInvalidInput,
+                  fmt::format("renaming leaves nothing of '{}'", shown_name(entry.name)),
+                  "name a shorter prefix, or take the key out");
+    }
     const auto [origin, is_new] = origins.emplace(name, entry.name);
     if (!is_new) {
       throw Error(ErrorKind::kInvalidInput,
-                  fmt::format("renaming makes one key, '{}', of two: '{}' and '{}'", name,
-                              origin->second, entry.name),
+                  fmt::format("renaming makes one key, '{}', of two: '{}' and '{}'",
+                              shown_name(name), shown_name(origin->second), shown_name(entry.name)),
                   "name a prefix that only the keys you mean begin with");
     }
     result.push_back({std::move(name), entry.shape});
@@ -122,7 +137,7 @@ std::string difference_text(const KeyComparison& comparison) {
   }
   std::vector<std::string> shapes;
   for (const KeyComparison::OtherShape& entry : comparison.other_shapes) {
-    shapes.push_back(fmt::format("{}: {} expected, {} given", entry.name,
+    shapes.push_back(fmt::format("{}: {} expected, {} given", shown_name(entry.name),
                                  shape_text(entry.expected), shape_text(entry.given)));
   }
   if (!shapes.empty()) parts.push_back(fmt::format("size mismatch for {}", shown(shapes)));
@@ -133,7 +148,8 @@ std::string suggestion_words(const KeyComparison& comparison) {
   if (comparison.suggestion.empty()) return {};
   std::vector<std::string> rules;
   for (const PrefixRule& rule : comparison.suggestion) {
-    rules.push_back(fmt::format("'{}*' renamed to '{}*'", rule.from, rule.to));
+    rules.push_back(
+        fmt::format("'{}*' renamed to '{}*'", shown_name(rule.from), shown_name(rule.to)));
   }
   return fmt::format("with {} {} of {} expected keys match", fmt::join(rules, ", then "),
                      comparison.matching_if_followed, expected_count(comparison));
@@ -141,17 +157,18 @@ std::string suggestion_words(const KeyComparison& comparison) {
 
 std::string suggestion_options(const KeyComparison& comparison) {
   const std::vector<PrefixRule>& rules = comparison.suggestion;
-  if (rules.empty()) return {};
+  if (rules.empty() || !std::all_of(rules.begin(), rules.end(), is_presentable)) return {};
   if (rules.size() == 1 && rules[0].to.empty()) return "--strip-prefix " + rules[0].from;
   if (rules.size() == 1 && rules[0].from.empty()) return "--add-prefix " + rules[0].to;
   return further_suggestion_options(comparison, {});
 }
 
 std::string further_suggestion_options(const KeyComparison& comparison, std::string_view in_use) {
-  if (comparison.suggestion.empty()) return {};
+  const std::vector<PrefixRule>& rules = comparison.suggestion;
+  if (rules.empty() || !std::all_of(rules.begin(), rules.end(), is_presentable)) return {};
   std::vector<std::string> pairs;
   if (!in_use.empty()) pairs.emplace_back(in_use);
-  for (const PrefixRule& rule : comparison.suggestion) pairs.push_back(rule.from + "=" + rule.to);
+  for (const PrefixRule& rule : rules) pairs.push_back(rule.from + "=" + rule.to);
   return fmt::format("--rename-prefix {}", fmt::join(pairs, ","));
 }
 

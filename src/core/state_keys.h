@@ -37,7 +37,7 @@ struct PrefixRule {
 std::string renamed(std::string_view key, std::span<const PrefixRule> rules);
 
 /// The same for all entries. Throws Error(kInvalidInput) with both keys where two become one, and
-/// for a rule that no key begins with.
+/// for a rule that no key begins with, and with the key of which nothing is left.
 std::vector<NamedShape> renamed(std::span<const NamedShape> entries,
                                 std::span<const PrefixRule> rules);
 

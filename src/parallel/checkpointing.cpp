@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/clean_text.h"
 #include "core/counted.h"
 #include "parallel/wrapper_prefix.h"
 #include "ringside/error.h"
@@ -60,7 +61,7 @@ std::vector<std::byte> bytes_of(const Tensor& tensor) {
 [[noreturn]] void throw_dtype(const std::string& path, const SafetensorsEntry& entry,
                               const std::string& problem) {
   throw Error(ErrorKind::kInvalidInput,
-              fmt::format("{}: '{}' is {}, {}", path, entry.name, entry.dtype, problem),
+              fmt::format("{}: '{}' is {}, {}", path, shown_name(entry.name), entry.dtype, problem),
               "convert it in PyTorch, and write the file again");
 }
 
@@ -140,16 +141,15 @@ std::optional<StartingPoint> read_starting_point(const Scenario& scenario) {
 void check_fits(const StartingPoint& start, const Module& module) {
   const KeyComparison comparison = compare_keys(shapes_of(module), shapes_of(start.model));
   if (!comparison.same()) {
-    const std::string words = suggestion_words(comparison);
+    const std::string options = start.is_renamed
+                                    ? further_suggestion_options(comparison, start.rename_prefix)
+                                    : suggestion_options(comparison);
     throw Error(
         ErrorKind::kInvalidInput,
         fmt::format("{}: does not fit the model: {}", start.path, difference_text(comparison)),
-        words.empty()
-            ? "the file must come from the same model"
-            : fmt::format("{}: {} {}", words, start.rename_prefix.empty() ? "add" : "give",
-                          start.is_renamed
-                              ? further_suggestion_options(comparison, start.rename_prefix)
-                              : suggestion_options(comparison)));
+        options.empty() ? "the file must come from the same model"
+                        : fmt::format("{}: {} {}", suggestion_words(comparison),
+                                      start.rename_prefix.empty() ? "add" : "give", options));
   }
   for (const NamedTensor& own : module.state_dict()) {
     check_dtype(start, entry_named(start, own.name), own.tensor);

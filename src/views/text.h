@@ -1,7 +1,5 @@
-// Text as views need it: UTF-8 that comes from users, its width on a terminal and on paper.
-//
-// Names of models, parameters and files may hold anything; what leaves here is valid UTF-8 without
-// control characters. Nothing depends on the locale.
+// Text as views need it: clean UTF-8 (core/clean_text.h), its width on a terminal and on paper.
+// Nothing depends on the locale.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/clean_text.h"
 #include "core/counted.h"
 
 namespace ringside {
-
-/// The code points of `text`; a byte that is no UTF-8 and what is no character or changes the
-/// direction of writing becomes U+FFFD, a control character a space.
-std::vector<char32_t> code_points(std::string_view text);
-std::string to_utf8(const std::vector<char32_t>& points);
-/// `text` as code_points() reads it.
-std::string clean_text(std::string_view text);
 
 /// Columns that `text` takes on a terminal: East Asian wide characters take two, combining marks
 /// none.

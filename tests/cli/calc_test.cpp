@@ -31,6 +31,7 @@ json column(const json& document, const std::string& key) {
 TEST(Calc, SplitIsTorchChunk) {
   const json document = calc({"split", "--batch", "10", "--devices", "4"});
   EXPECT_EQ(column(document, "rows"), json({3, 3, 3, 1}));
+  EXPECT_EQ(calc({"split", "--batch", "1e1", "--devices", "4"})["rows"], document["rows"]);
   EXPECT_EQ(column(calc({"split", "--batch", "5", "--devices", "4"}), "rows"), json({2, 2, 1, 0}));
   EXPECT_EQ(calc({"split", "--batch", "9", "--devices", "4"})["results"]["idle_devices"], 1);
 }
@@ -65,9 +66,14 @@ TEST(Calc, RanksHaveTheirLaunchersArguments) {
   const json torchrun = calc({"ranks", "--nodes", "2", "--gpus-per-node", "4"});
   EXPECT_EQ(torchrun["rows"][5]["local_rank"], 1);
   EXPECT_EQ(torchrun["rows"][5]["environment"]["GROUP_RANK"], "1");
-  EXPECT_EQ(torchrun["rows"][5]["argv"], json::array());
+  EXPECT_EQ(torchrun["rows"][5]["argv"], json({"train.py"}));
+  EXPECT_EQ(torchrun["rows"][5]["own_environment"],
+            json({{"RANK", "5"}, {"LOCAL_RANK", "1"}, {"GROUP_RANK", "1"}, {"ROLE_RANK", "5"}}));
+  EXPECT_EQ(torchrun["results"]["common_environment"]["WORLD_SIZE"], "8");
   const json launch = calc({"ranks", "--gpus-per-node", "2", "--as", "launch-2"});
-  EXPECT_EQ(launch["rows"][1]["argv"], json({"--local-rank=1"}));
+  EXPECT_EQ(launch["rows"][1]["argv"], json({"train.py", "--local-rank=1"}));
+  const std::string text = run_ringside({"calc", "ranks", "--gpus-per-node", "2"}).output;
+  EXPECT_NE(text.find("RANK=1 LOCAL_RANK=1 GROUP_RANK=0 ROLE_RANK=1"), std::string::npos) << text;
 }
 
 TEST(Calc, BatchMultiplies) {
@@ -81,6 +87,14 @@ TEST(Calc, DevicesFollowTheVariable) {
   EXPECT_EQ(column(document, "physical"), json({2, 3}));
   EXPECT_EQ(document["results"]["warnings"].size(), 1U);
   EXPECT_EQ(document["results"]["hidden"], json({0, 1}));
+  const auto warning_of = [](const std::string& visible) {
+    return calc({"devices", "--physical", "4", "--visible", visible})["results"]["warnings"][0]
+        .get<std::string>();
+  };
+  EXPECT_EQ(warning_of("1,5"),
+            "entry 2, '5', is no device of this machine, which has 0 to 3: it and all after it are "
+            "hidden");
+  EXPECT_NE(warning_of("GPU-123").find("'GPU-123', names a device by its UUID"), std::string::npos);
   const json fastest = calc({"devices", "--physical", "4", "--visible", "0,1", "--order", "fastest",
                              "--speeds", "1,5,1,9"});
   EXPECT_EQ(column(fastest, "physical"), json({3, 1}));
@@ -104,6 +118,9 @@ TEST(Calc, MemoryAndTrafficCountBytes) {
   EXPECT_EQ(column(memory, "total"),
             json({120000000000, 30000000000, 120000000000, 31406250000, 16640625000, 1875000000}));
   const json traffic = calc({"traffic", "--params", "1001000", "--gpus", "4"});
+  EXPECT_EQ(
+      calc({"traffic", "--params", "1e3", "--gpus", "4", "--servers", "2"})["rows"][1]["bytes_in"],
+      8000);
   EXPECT_EQ(column(traffic, "bytes_out"),
             json({12012000, 16016000, 6006000, 6006000, 6006000, 9009000}));
 }
@@ -133,16 +150,17 @@ TEST(Calc, RefusesWhatCannotBe) {
       {{"sampler", "--length", "-1", "--world", "2"}, "--length -1: must be at least 0"},
       {{"sampler", "--length", "1", "--world", "2", "--seed", "x"}, "--seed 'x'"},
       {{"sampler", "--length", "1000000", "--world", "1000"}, "--length 1000000 with --world 1000"},
-      {{"memory", "--params", "1e14", "--gpus", "2"}, "--params 1e+14: must be a whole number"},
+      {{"memory", "--params", "1e14", "--gpus", "2"},
+       "--params 1e14: must be at most 10000000000000"},
       {{"traffic", "--model", scratch / "huge.json", "--gpus", "2"}, scratch / "huge.json"},
       {{"buckets", "--model", "resnet51"}, "model 'resnet51': must be resnet18"},
-      {{"buckets", "--model", "mlp:3,x"}, "model 'mlp:3,x': must be"},
+      {{"buckets", "--model", "mlp:3,x"}, "model 'mlp:3,x': size 'x': must be"},
       {{"buckets", "--model", "none.safetensors"}, "none.safetensors"},
       {{"buckets", "--model", scratch / "bad.json"}, scratch / "bad.json" + ": '0.weight': -1"},
       {{"buckets", "--model", scratch / "empty.json"},
        scratch / "empty.json" + ": has no parameters"},
       {{"buckets", "--model", "resnet18", "--bucket-cap-mb", "-1"}, "--bucket-cap-mb -1: must be"},
-      {{"memory", "--params", "1.5", "--gpus", "2"}, "--params 1.5: must be a whole number"},
+      {{"memory", "--params", "1.5", "--gpus", "2"}, "--params '1.5': is not a whole number"},
       {{"memory", "--params", "1e9", "--gpus", "2", "--optimizer", "lion"}, "optimizer 'lion'"},
       {{"memory", "--params", "1e9", "--gpus", "2", "--precision", "int8"}, "precision 'int8'"},
       {{"memory", "--params", "1", "--model", "vgg16", "--gpus", "2"}, "--params and --model"},
@@ -152,6 +170,16 @@ TEST(Calc, RefusesWhatCannotBe) {
       {{"devices", "--physical", "4", "--visible", "0", "--speeds", "1"},
        "--speeds: has no meaning"},
       {{"prefix", "--keys", "none.txt"}, "none.txt"},
+      {{"buckets", "--model", "mlp:4000000000,4"},
+       "size '4000000000': must be a whole number from"},
+      {{"buckets", "--model", "mlp:-1,3"}, "size '-1': must be a whole number from 1 to 16777216"},
+      {{"buckets", "--model", "mlp:64"}, "model 'mlp:64': one size: a layer has two"},
+      {{"ranks", "--gpus-per-node", "2", "--master", ""}, "--master '': must name a machine"},
+      {{"ranks", "--gpus-per-node", "2", "--master", "a b"}, "--master 'a b': is no host name"},
+      {{"split", "--batch", "1e30", "--devices", "2"},
+       "--batch 1e30: must be at most 1000000000000"},
+      {{"split", "--batch", "1e-1", "--devices", "2"}, "--batch '1e-1': is not a whole number"},
+      {{"traffic", "--params", "1", "--gpus", "2", "--servers", "0"}, "--servers 0: must be at"},
   };
   for (const auto& [words, message] : cases) {
     Words arguments{"calc"};

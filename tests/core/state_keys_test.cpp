@@ -55,6 +55,23 @@ TEST(StateKeys, TwoKeysDoNotBecomeOne) {
             "renaming makes one key, 'w', of two: 'module.w' and 'w'");
 }
 
+TEST(StateKeys, NoKeyBecomesNothing) {
+  const std::vector<NamedShape> entries = {{"module.", {1}}};
+  const std::vector<PrefixRule> strip = {{"module.", ""}};
+  EXPECT_EQ(test::error_text(ErrorKind::kInvalidInput, [&] { renamed(entries, strip); }),
+            "renaming leaves nothing of 'module.'");
+}
+
+TEST(StateKeys, TextsShowLongAndHostileKeysOnOneShortLine) {
+  const std::string hostile = "a\nb\x1b[2J" + std::string(200'000, 'x');
+  const KeyComparison comparison =
+      compare_keys(std::vector<NamedShape>{{"w", {1}}}, std::vector<NamedShape>{{hostile, {1}}});
+  EXPECT_EQ(comparison.unexpected.front(), hostile);
+  const std::string text = difference_text(comparison);
+  EXPECT_LT(text.size(), 250U);
+  EXPECT_EQ(text.find_first_of("\n\x1b"), std::string::npos) << text;
+}
+
 TEST(StateKeys, EqualKeysAreTheSameInAnyOrder) {
   std::vector<NamedShape> given = mlp();
   std::reverse(given.begin(), given.end());
