@@ -31,11 +31,10 @@ void SimCommunicator::enqueue_joint(Stream& stream, std::span<PendingCall> calls
 void SimCommunicator::enter(Stream& stream, PendingCall& pending,
                             const std::shared_ptr<JointCall>& joint,
                             std::list<Announcement>& announcements) {
-  const auto& communicator = static_cast<SimCommunicator&>(*pending.communicator);
+  auto& communicator = static_cast<SimCommunicator&>(*pending.communicator);
   SimGroup& group = *communicator.group_;
   const bool announced = stream.device().listener() != nullptr;
-  const CallSignature signature =
-      signature_of(pending.call, communicator.rank_, communicator.size(), communicator.defaults());
+  const CallSignature signature = signature_on(communicator, pending.call);
   CollectiveCall call = announced ? pending.call : std::move(pending.call);
   const SimGroup::Entry entry = group.enter(communicator.rank_, std::move(call), signature, joint);
   joint->add(communicator.group_, entry.meeting, entry.side);

@@ -23,7 +23,8 @@ std::string title(const CallSignature& signature, std::int64_t sequence,
     return fmt::format("{}, message {} from rank {} to rank {} of {}", pair_text(signature),
                        sequence, signature.request.root, signature.request.peer, name.text());
   }
-  return fmt::format("{}, call {} of {}", to_string(signature), sequence, name.text());
+  return fmt::format("{}{}, call {} of {}", to_string(signature), to_string(signature.purpose),
+                     sequence, name.text());
 }
 
 }  // namespace

@@ -102,6 +102,14 @@ CallSignature signature_of(const CollectiveCall& call, int rank, int ranks,
   return signature;
 }
 
+CallSignature signature_on(Communicator& communicator, const CollectiveCall& call) {
+  CallSignature signature =
+      signature_of(call, communicator.rank(), communicator.size(), communicator.defaults());
+  const OpContext& context = communicator.device().context();
+  signature.purpose = {context.step, context.phase, context.bucket};
+  return signature;
+}
+
 bool is_message(const CallSignature& signature) { return is_pair(signature.request.operation); }
 
 CallSignature split_signature(int ranks) {
@@ -134,6 +142,16 @@ std::string pair_text(const CallSignature& signature) {
                      sends ? request.peer : request.root);
 }
 
+std::string to_string(const CallPurpose& purpose) {
+  if (purpose.step < 0) {
+    return purpose.phase == Phase::kEvaluate ? " for the losses of an epoch" : "";
+  }
+  if (purpose.bucket >= 0) {
+    return fmt::format(" for bucket {} of step {}", purpose.bucket, purpose.step);
+  }
+  return fmt::format(" for the {} of step {}", to_string(purpose.phase), purpose.step);
+}
+
 std::string to_string(const CollectiveCall& call) {
   CallSignature signature;
   ScheduleRequest& request = signature.request;
@@ -161,13 +179,16 @@ std::vector<std::int64_t> encode(const CallSignature& signature) {
                                     request.pieces,
                                     request.node_size,
                                     static_cast<std::int64_t>(signature.op),
-                                    signature.split ? 1 : 0};
+                                    signature.split ? 1 : 0,
+                                    signature.purpose.step,
+                                    static_cast<std::int64_t>(signature.purpose.phase),
+                                    signature.purpose.bucket};
   code.insert(code.end(), request.counts.begin(), request.counts.end());
   return code;
 }
 
 CallSignature decode(std::span<const std::int64_t> code) {
-  constexpr std::size_t kFixed = 13;
+  constexpr std::size_t kFixed = 16;
   CallSignature signature;
   ScheduleRequest& request = signature.request;
   request.operation = static_cast<Operation>(code[0]);
@@ -183,6 +204,8 @@ CallSignature decode(std::span<const std::int64_t> code) {
   request.node_size = static_cast<int>(code[10]);
   signature.op = static_cast<ReduceOp>(code[11]);
   signature.split = code[12] != 0;
+  signature.purpose = {static_cast<int>(code[13]), static_cast<Phase>(code[14]),
+                       static_cast<int>(code[15])};
   for (const std::int64_t count : code.subspan(kFixed)) {
     request.counts.push_back(static_cast<std::size_t>(count));
   }

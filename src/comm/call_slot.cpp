@@ -24,7 +24,8 @@ std::optional<Error> find_mismatch(const CommunicatorName& communicator, std::in
   const bool with_algorithm = !differ_in_text(calls);
   std::vector<std::pair<std::string, std::vector<int>>> callers;  // in order of first caller
   for (std::size_t rank = 0; rank < calls.size(); ++rank) {
-    const std::string text = to_string(calls[rank], with_algorithm);
+    const std::string text =
+        to_string(calls[rank], with_algorithm) + to_string(calls[rank].purpose);
     auto known = std::find_if(callers.begin(), callers.end(),
                               [&](const auto& entry) { return entry.first == text; });
     if (known == callers.end()) known = callers.insert(callers.end(), {text, {}});
@@ -83,7 +84,8 @@ std::optional<Error> CallSlot::mismatch(const CommunicatorName& communicator) co
 
 std::string CallSlot::describe(int rank, const CommunicatorName& communicator,
                                const std::vector<bool>& held_up) const {
-  std::string text = fmt::format("waits in {}, call {} of {}, since {}", to_string(signature(rank)),
+  std::string text = fmt::format("waits in {}{}, call {} of {}, since {}",
+                                 to_string(signature(rank)), to_string(signature(rank).purpose),
                                  sequence_, communicator.text(), elapsed_text(since(rank)));
   std::vector<int> missing;
   std::vector<int> late;

@@ -26,6 +26,13 @@ DistributedDataParallel::DistributedDataParallel(std::shared_ptr<Module> module,
   buffers_ = tensors_of(module_->named_buffers());
   broadcast_from(0, rank_, buffers_, kInitialSyncBytes);
   reducer_ = std::make_unique<Reducer>(wrapped_, rank_, options_);
+  if (options_.static_graph && options_.find_unused_parameters) {
+    warn(
+        "You passed find_unused_parameters=true to DistributedDataParallel, `_set_static_graph` "
+        "will detect unused parameters automatically, so you do not need to set "
+        "find_unused_parameters=true, just be sure these unused parameters will not change during "
+        "training loop while calling `_set_static_graph`.");
+  }
 }
 
 DistributedDataParallel::~DistributedDataParallel() = default;

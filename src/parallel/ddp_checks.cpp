@@ -27,12 +27,20 @@ std::vector<std::int64_t> describe_shapes(const std::vector<NamedTensor>& parame
 
 std::vector<NamedTensor> parameters_to_reduce(const Module& module) {
   std::vector<NamedTensor> parameters = module.named_parameters();
-  std::erase_if(parameters, [](const NamedTensor& entry) { return !entry.tensor.requires_grad(); });
-  if (parameters.empty()) {
-    throw Error(ErrorKind::kInvalidArgument,
-                "DistributedDataParallel is not needed when a module doesn't have any parameter "
-                "that requires a gradient");
+  std::vector<std::string_view> frozen;
+  for (const NamedTensor& entry : parameters) {
+    if (!entry.tensor.requires_grad()) frozen.push_back(entry.name);
   }
+  if (frozen.size() == parameters.size()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("DistributedDataParallel is not needed when a module doesn't have any "
+                            "parameter that requires a gradient: {}",
+                            frozen.empty() ? std::string("it has no parameters")
+                                           : fmt::format("{} are frozen", fmt::join(frozen, ", "))),
+                "leave a parameter to train (--frozen names those that are not), or do not wrap "
+                "the module");
+  }
+  std::erase_if(parameters, [](const NamedTensor& entry) { return !entry.tensor.requires_grad(); });
   return parameters;
 }
 

@@ -2,6 +2,8 @@
 // their own. [torch/distributed/algorithms/join.py, nn/parallel/distributed.py, 1.13]
 #include <fmt/format.h>
 
+#include <string>
+
 #include "parallel/coalesce.h"
 #include "parallel/exchange.h"
 #include "parallel/reducer.h"
@@ -15,6 +17,12 @@ namespace {
 
 /// Many shadowed iterations are a sign of inputs that are shared out badly.
 constexpr int kManyIterations = 1000;
+
+[[noreturn]] void throw_uneven(const std::string& message) {
+  throw Error(ErrorKind::kTrainingFailed, message,
+              "give all ranks the same number of batches, or join without "
+              "throw_on_early_termination (--join initial)");
+}
 
 }  // namespace
 
@@ -36,13 +44,9 @@ void DistributedDataParallel::notify_join() {
                                      MemoryKind::kWorkspace, "active ranks");
   all_reduce_in_place(rank_, active).wait(rank_.device.compute());
   if (!join_->divide_by_initial_world_size) reducer_->divide_by(active);
-  if (!join_->throw_on_early_termination || sum_of_all(rank_, {0})[0] == 0) return;
-  throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("Detected at least one rank that exhausted inputs: rank {} has batches "
-                          "left. Throwing across all ranks",
-                          rank_.rank),
-              "give all ranks the same number of batches, or join without "
-              "throw_on_early_termination");
+  if (join_->throw_on_early_termination && sum_of_all(rank_, {0})[0] > 0) {
+    throw_uneven("Detected at least one rank that exhausted inputs. Throwing across all ranks.");
+  }
 }
 
 /// From rank 0; inside join from the highest rank that has a batch.
@@ -68,16 +72,14 @@ int DistributedDataParallel::end_join(const std::function<void(int)>& shadowing)
   while (sum_of_all(rank_, {0})[0] > 0) {
     if (join_->throw_on_early_termination) {
       sum_of_all(rank_, {1});
-      throw Error(ErrorKind::kInvalidArgument,
-                  fmt::format("Rank {} exhausted all inputs", rank_.rank),
-                  "give all ranks the same number of batches, or join without "
-                  "throw_on_early_termination");
+      throw_uneven(fmt::format("Rank {} exhausted all inputs.", rank_.rank));
     }
     if (shadowed == kManyIterations) {
-      warn(
-          fmt::format("Detected uneven input skew of greater than {}: rank {} has shadowed that "
-                      "many iterations of other ranks",
-                      kManyIterations, rank_.rank));
+      warn(fmt::format(
+          "Detected uneven input skew of greater than {0}. This means that this rank has at least "
+          "{0} fewer inputs than other currently-active ranks. This level of skew could lead to "
+          "performance degradation during training.",
+          kManyIterations));
     }
     if (shadowing) shadowing(shadowed);
     shadow_iteration();

@@ -38,7 +38,7 @@ void Reducer::divide_by(Tensor active) {
 // ---------------------------------------------------------------- before backward
 
 void Reducer::check_finished() const {
-  if (started_) throw_unfinished(parameters_, ready_, rank_.rank);
+  if (started_) throw_unfinished(parameters_, ready_, rank_.rank, options_);
 }
 
 void Reducer::prepare_forward() {

@@ -3,14 +3,34 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <string>
 #include <string_view>
 
 #include "ringside/error.h"
 
 namespace ringside {
+namespace {
+
+std::string unfinished_hint(const DdpWrapperOptions& options) {
+  if (options.static_graph) {
+    return "static_graph takes every iteration to use the parameters that the first one used: "
+           "leave static_graph out and set find_unused_parameters=True "
+           "(--find-unused-parameters), with which each may use others";
+  }
+  if (options.find_unused_parameters) {
+    return "since find_unused_parameters=True is enabled, this likely means that not all forward "
+           "outputs participate in computing loss: make sure that they do; or freeze these "
+           "parameters before wrapping the module";
+  }
+  return "enable unused parameter detection with find_unused_parameters=True "
+         "(--find-unused-parameters), and make sure that all forward outputs participate in "
+         "calculating loss; or freeze these parameters before wrapping the module";
+}
+
+}  // namespace
 
 void throw_unfinished(std::span<const NamedTensor> parameters, const std::vector<bool>& ready,
-                      int rank) {
+                      int rank, const DdpWrapperOptions& options) {
   std::vector<std::size_t> missing;
   std::vector<std::string_view> names;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -24,9 +44,7 @@ void throw_unfinished(std::span<const NamedTensor> parameters, const std::vector
                   "new one: your module has parameters that were not used in producing loss. "
                   "Parameter indices which did not receive grad for rank {}: {} ({})",
                   rank, fmt::join(missing, " "), fmt::join(names, ", ")),
-      "enable unused parameter detection with find_unused_parameters=True "
-      "(--find-unused-parameters), and make sure that all forward outputs participate in "
-      "calculating loss; or freeze these parameters before wrapping the module");
+      unfinished_hint(options));
 }
 
 void throw_ready_twice(std::span<const NamedTensor> parameters, std::size_t parameter) {

@@ -6,13 +6,15 @@
 #include <span>
 #include <vector>
 
+#include "ringside/ddp.h"
 #include "ringside/nn.h"
 
 namespace ringside {
 
 /// The next forward, after a backward in which some parameters were not `ready`.
 [[noreturn]] void throw_unfinished(std::span<const NamedTensor> parameters,
-                                   const std::vector<bool>& ready, int rank);
+                                   const std::vector<bool>& ready, int rank,
+                                   const DdpWrapperOptions& options);
 /// A parameter got a second gradient before the first was reduced.
 [[noreturn]] void throw_ready_twice(std::span<const NamedTensor> parameters, std::size_t parameter);
 /// static_graph: a gradient that the first iteration did not have.

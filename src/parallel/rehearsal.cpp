@@ -1,10 +1,13 @@
 #include "parallel/rehearsal.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "core/counted.h"
+#include "core/nearest_name.h"
+#include "parallel/event_checks.h"
 #include "ringside/error.h"
 #include "ringside/nn.h"
 #include "ringside/world.h"
@@ -25,23 +28,50 @@ std::vector<std::string> names_in(std::string_view list) {
   return names;
 }
 
-void check_event(const TrainingPlan& plan, const ScenarioEvent& event, Module& module) {
-  if (event.kind == Kind::kFewerBatches) {
-    const std::int64_t left_out = batches_left_out(plan.scenario, event.rank);
-    if (left_out < plan.batches_per_epoch) return;
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("amount {}: rank {} would train nothing, an epoch has {} batches",
-                            left_out, event.rank, plan.batches_per_epoch),
-                fmt::format("leave out at most {}", plan.batches_per_epoch - 1));
+/// As the parameters' names begin in the state_dict of a wrapper.
+constexpr std::string_view kWrapper = "module.";
+
+void freeze(Module& module, const Scenario& scenario) {
+  try {
+    for (const std::string& name : names_in(scenario.frozen)) {
+      parameter_named(module, name).set_requires_grad(false);
+    }
+  } catch (const Error& error) {
+    throw error.with_prefix("frozen: ");
   }
-  if (event.step >= plan.total_steps) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("step {}: the run has {}, counted from 0", event.step,
-                            counted(static_cast<std::size_t>(plan.total_steps), "step")),
-                "name an earlier step, or train longer");
-  }
-  if (!event.parameter.empty()) parameter_named(module, event.parameter);
-  if (event.kind == Kind::kUnusedHead) module.use_second_head(true);
+}
+
+/// ddp's wrapper says so itself.
+void check_something_trains(const Scenario& scenario, const Module& module) {
+  const std::vector<NamedTensor> parameters = module.named_parameters();
+  const bool any = std::any_of(parameters.begin(), parameters.end(),
+                               [](const auto& entry) { return entry.tensor.requires_grad(); });
+  if (any || scenario.strategy == "ddp") return;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("frozen {}: these are all parameters of the model, so that its loss does "
+                          "not require grad and does not have a grad_fn",
+                          scenario.frozen),
+              "leave a parameter to train");
+}
+
+void check_dim(const TrainingPlan& plan) {
+  const auto dimensions = static_cast<int>(plan.data.train.sample_shape.rank()) + 1;
+  const int dim = plan.scenario.dim;
+  if (dim < dimensions) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("dim {}: a batch of {} has {} dimensions, 0 to {}", dim,
+                          plan.scenario.data, dimensions, dimensions - 1),
+              "dimension 0 is that of the rows");
+}
+
+void check_accumulate(const TrainingPlan& plan) {
+  if (plan.scenario.accumulate <= std::max<std::int64_t>(plan.batches_per_epoch, 1)) return;
+  throw Error(
+      ErrorKind::kInvalidArgument,
+      fmt::format("accumulate {}: an epoch of a rank has batches for {}, and a step ends "
+                  "with it",
+                  plan.scenario.accumulate, plan.batches_per_epoch),
+      fmt::format("accumulate at most {}, or take a smaller --batch-size", plan.batches_per_epoch));
 }
 
 void check_start(const TrainingPlan& plan, const Module& module) {
@@ -104,20 +134,26 @@ std::shared_ptr<Module> build_model(const Scenario& scenario, const TrainTest& d
   Generator generator(scenario.seed + (scenario.seed_per_rank ? rank : 0));
   std::shared_ptr<Module> module = make_model(scenario.model, {device, scenario.dtype, generator},
                                               data.train.sample_shape, data.train.classes);
-  for (const std::string& name : names_in(scenario.frozen)) {
-    parameter_named(*module, name).set_requires_grad(false);
-  }
+  freeze(*module, scenario);
   return module;
 }
 
 Tensor parameter_named(const Module& module, const std::string& name) {
-  std::string names;
-  for (const NamedTensor& entry : module.named_parameters()) {
+  const std::vector<NamedTensor> parameters = module.named_parameters();
+  std::vector<std::string_view> names;
+  for (const NamedTensor& entry : parameters) {
     if (entry.name == name) return entry.tensor;
-    names += (names.empty() ? "" : ", ") + entry.name;
+    names.push_back(entry.name);
   }
-  throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("there is no parameter '{}'; the model has {}", name, names));
+  const bool wrapped = name.starts_with(kWrapper);
+  const std::string nearest =
+      nearest_name(wrapped ? std::string_view(name).substr(kWrapper.size()) : name, names);
+  throw Error(
+      ErrorKind::kInvalidArgument,
+      fmt::format("there is no parameter '{}'; the model has {}", name, fmt::join(names, ", ")),
+      nearest.empty() ? ""
+                      : fmt::format("did you mean {}?{}", nearest,
+                                    wrapped ? " Names are those before wrapping" : ""));
 }
 
 ModelSize rehearse(const TrainingPlan& plan) {
@@ -132,13 +168,10 @@ ModelSize rehearse(const TrainingPlan& plan) {
         fmt::format("sync-batchnorm: model '{}' has no batch normalisation", plan.scenario.model),
         "take a model that has, such as mlp:64,32,10:bn or resnet:8,16");
   }
-  for (const ScenarioEvent& event : plan.scenario.events) {
-    try {
-      check_event(plan, event, *module);
-    } catch (const Error& error) {
-      throw error.with_prefix(fmt::format("event {}: ", to_string(event.kind)));
-    }
-  }
+  check_something_trains(plan.scenario, *module);
+  check_dim(plan);
+  check_accumulate(plan);
+  check_events(plan, *module);
   ModelSize size;
   for (const NamedTensor& entry : module->named_parameters()) {
     size.parameters += static_cast<std::size_t>(entry.tensor.numel());

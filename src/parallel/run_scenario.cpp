@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <exception>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "parallel/logits.h"
+#include "parallel/rank_failures.h"
 #include "parallel/rehearsal.h"
 #include "parallel/trainer.h"
 #include "ringside/error.h"
@@ -17,24 +17,6 @@ namespace ringside {
 namespace {
 
 constexpr std::int64_t kTokensWithoutContext = 64;  // of a text, for a model that takes none
-
-/// The run's warnings, each text once; ranks may tell theirs at the same time.
-class Warnings {
- public:
-  explicit Warnings(const RunObserver& observer) : observer_(observer) {}
-  void tell(const std::string& text) {
-    const std::scoped_lock lock(mutex_);
-    if (std::find(told_.begin(), told_.end(), text) != told_.end()) return;
-    told_.push_back(text);
-    if (observer_.warning) observer_.warning(text);
-  }
-  const std::vector<std::string>& told() const { return told_; }
-
- private:
-  const RunObserver& observer_;
-  std::mutex mutex_;
-  std::vector<std::string> told_;
-};
 
 TrainingPlan make_plan(const Scenario& scenario, const TrainTest& data, Recorder* recorder,
                        const RunObserver& observer, std::chrono::steady_clock::time_point started) {
@@ -64,7 +46,6 @@ TrainingPlan make_plan(const Scenario& scenario, const TrainTest& data, Recorder
           static_cast<int>(epochs),
           static_cast<int>(total_steps),
           started,
-          {},
           {}};
 }
 
@@ -107,6 +88,16 @@ std::shared_ptr<Module> first_model(const TrainingPlan& plan, Device& device) {
   return module;
 }
 
+/// `error` of a DataParallel that cuts along another dimension than the rows, which a model may
+/// need whole.
+Error with_dim(const Error& error, const Scenario& scenario) {
+  const bool cut = scenario.strategy == "dp" && scenario.dim != 0;
+  if (!cut || error.kind() != ErrorKind::kInvalidArgument) return error;
+  return {
+      error.kind(), fmt::format("dim {}: {}", scenario.dim, error.what()),
+      error.hint().empty() ? "the model needs this dimension whole: leave dim out" : error.hint()};
+}
+
 /// single and dp: this thread drives every device.
 void train_driven(World& world, const TrainingPlan& plan, TrainingResult& result) {
   const Scenario& scenario = plan.scenario;
@@ -132,7 +123,7 @@ void train_driven(World& world, const TrainingPlan& plan, TrainingResult& result
       options.chunk_sizes = scenario.chunk_sizes;
       options.dim = scenario.dim;
       options.algorithm = scenario.algorithm;
-      options.warn = plan.warn;
+      options.warn = [&plan](const std::string& text) { plan.warnings->tell(text); };
       strategy = make_data_parallel(
           std::move(module), world, options,
           {training_loss, optimizer_factory(scenario),
@@ -158,7 +149,8 @@ std::optional<JoinOptions> join_options(const Scenario& scenario) {
   return join;
 }
 
-DdpOptions ddp_options(const Scenario& scenario) {
+DdpOptions ddp_options(const TrainingPlan& plan, int rank) {
+  const Scenario& scenario = plan.scenario;
   constexpr double kMiB = 1024 * 1024;
   DdpOptions options;
   options.bucket_cap_bytes = static_cast<std::size_t>(scenario.bucket_cap_mb * kMiB);
@@ -170,6 +162,9 @@ DdpOptions ddp_options(const Scenario& scenario) {
   options.gradient_as_bucket_view = scenario.gradient_as_bucket_view;
   options.communication_hook = communication_hook(scenario);
   options.join = join_options(scenario);
+  options.warn = [&plan, rank](const std::string& text) {
+    plan.warnings->tell_of_rank(text, rank);
+  };
   options.set_to_none = scenario.set_to_none;
   options.algorithm = scenario.algorithm;
   options.loss = training_loss;
@@ -199,19 +194,26 @@ std::unique_ptr<Strategy> make_rank_strategy(const TrainingPlan& plan, Rank& ran
   std::shared_ptr<Module> module = computes ? first_model(plan, rank.device)
                                             : build_model(scenario, plan.data, shapes.device(0));
   if (scenario.sync_batchnorm) convert_sync_batchnorm(*module, rank);
-  if (scenario.strategy == "ddp") return make_ddp(std::move(module), rank, ddp_options(scenario));
+  if (scenario.strategy == "ddp") {
+    return make_ddp(std::move(module), rank, ddp_options(plan, rank.rank));
+  }
   return make_parameter_server(std::move(module), rank, parameter_server_options(scenario));
 }
 
 /// ddp, ps: one thread (or process) per rank; `results` has one for each local rank.
 void train_ranks(World& world, const TrainingPlan& plan, std::vector<TrainingResult>& results) {
   const int first = world.local_ranks().front();
-  world.run([&](Rank& rank) {
-    const std::unique_ptr<World> shapes = open_world("meta", {});  // of what a server has not
-    const std::unique_ptr<Strategy> strategy = make_rank_strategy(plan, rank, *shapes);
-    TrainingResult& result = results[static_cast<std::size_t>(rank.rank - first)];
-    Trainer(plan, *strategy, {&rank.device}, &rank, result).run();
-  });
+  try {
+    world.run([&](Rank& rank) {
+      const std::unique_ptr<World> shapes = open_world("meta", {});  // of what a server has not
+      const std::unique_ptr<Strategy> strategy = make_rank_strategy(plan, rank, *shapes);
+      TrainingResult& result = results[static_cast<std::size_t>(rank.rank - first)];
+      Trainer(plan, *strategy, {&rank.device}, &rank, result).run();
+    });
+  } catch (const Error& error) {
+    throw with_cause(error, plan, results, first);
+  }
+  check_nobody_stopped(plan, results, first);
 }
 
 TraceRun describe_run(const TrainingPlan& plan, const World& world, const TrainingResult& result) {
@@ -279,16 +281,21 @@ RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_optio
         train_single_device(plan, [&plan](Device& device) { return first_model(plan, device); },
                             {training_loss, optimizer_factory(scenario)});
   }
-  Warnings warnings(observer);
-  plan.warn = [&warnings](const std::string& text) { warnings.tell(text); };
+  Warnings warnings(observer, world->size(), static_cast<int>(world->local_ranks().size()));
+  plan.warnings = &warnings;
   std::vector<TrainingResult> results(ranks ? world->local_ranks().size() : 1);
   try {
     if (ranks) {
       train_ranks(*world, plan, results);
     } else {
-      train_driven(*world, plan, results.front());
+      try {
+        train_driven(*world, plan, results.front());
+      } catch (const Error& error) {
+        throw with_dim(error, scenario);
+      }
     }
   } catch (const std::exception& error) {
+    warnings.tell_rest();
     if (trace && world->local_ranks().front() == 0) {
       TraceRun run = describe_run(plan, *world, results.front());
       run.failure = error.what();
@@ -301,6 +308,7 @@ RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_optio
     throw;
   }
 
+  warnings.tell_rest();
   RunReport report;
   const TrainingResult& first = results.front();
   report.scenario = scenario;

@@ -52,6 +52,19 @@ std::string checksum_of(const std::vector<NamedTensor>& state) {
   return fmt::format("{:016x}", checksum.value());
 }
 
+std::string not_finite_hint(const TrainingPlan& plan, int step) {
+  for (const ScenarioEvent& event : plan.scenario.events) {
+    if (event.kind != ScenarioEvent::Kind::kPerturb || event.step > step) continue;
+    return fmt::format("rank {}'s {} was perturbed by {} before step {}: take a smaller amount",
+                       event.rank, event.parameter, event.amount, event.step);
+  }
+  if (plan.start && step == plan.first().step) {
+    return fmt::format("it is the first step: has {} values that are not finite?",
+                       plan.start->path);
+  }
+  return fmt::format("try a smaller --lr than {}", plan.scenario.lr);
+}
+
 constexpr std::int64_t kEvaluationBatch = 256;
 
 }  // namespace
@@ -159,6 +172,7 @@ std::unique_ptr<Loader> Trainer::open_loader(int epoch) const {
 
 bool Trainer::run_epoch(int epoch) {
   epoch_ = epoch;
+  result_.out_of_batches = false;
   batches_ = epoch == plan_.first().epoch ? plan_.first().batches : 0;
   const std::unique_ptr<Loader> loader = open_loader(epoch);
   epoch_loss_ = 0;
@@ -171,7 +185,8 @@ bool Trainer::run_epoch(int epoch) {
       std::min<std::int64_t>((batches + accumulate - 1) / accumulate, plan_.total_steps - step_);
   strategy_.begin_epoch(epoch, static_cast<int>(std::max<std::int64_t>(steps, 0)));
   for (std::int64_t done = 0; done < steps; ++done) {
-    if (happens_here(ScenarioEvent::Kind::kStop)) return false;
+    result_.stopped = happens_here(ScenarioEvent::Kind::kStop);
+    if (result_.stopped) return false;
     for (Device* device : devices_) device->context().step = step_;
     if (loader && !loader->next(batch)) break;
     const std::int64_t micro_batches = std::min(batches - done * accumulate, accumulate);
@@ -180,6 +195,7 @@ bool Trainer::run_epoch(int epoch) {
     save_if_due();
     for (Device* device : devices_) device->context().step = -1;
   }
+  result_.out_of_batches = true;
   const int shadowed = strategy_.inputs_exhausted(step_);
   step_ += shadowed;
   result_.steps = step_;
@@ -228,10 +244,7 @@ double Trainer::run_micro_batch(const Batch& batch, const StepDirectives& direct
     throw Error(ErrorKind::kNotFinite,
                 fmt::format("step {}: the loss is {}: training has diverged", step_,
                             std::isnan(loss) ? "nan" : "infinite"),
-                plan_.start && step_ == plan_.first().step
-                    ? fmt::format("it is the first step: has {} values that are not finite?",
-                                  plan_.start->path)
-                    : fmt::format("try a smaller --lr than {}", plan_.scenario.lr));
+                not_finite_hint(plan_, step_));
   }
   epoch_loss_ += loss * static_cast<double>(step.rows);
   epoch_rows_ += static_cast<double>(step.rows);
@@ -353,7 +366,9 @@ bool Trainer::happens_here(ScenarioEvent::Kind kind) const {
 // ---------------------------------------------------------------- metrics
 
 std::vector<double> Trainer::summed_over_ranks(const std::vector<double>& own) {
-  return rank_ && !own.empty() ? sum_of_all(*rank_, own) : own;
+  if (!rank_ || own.empty()) return own;
+  const StepScope phase(devices_, Phase::kEvaluate);
+  return sum_of_all(*rank_, own);
 }
 
 void Trainer::finish_epoch(int epoch, double seconds) {

@@ -11,6 +11,7 @@
 
 #include "parallel/checkpointing.h"
 #include "parallel/single_device.h"
+#include "parallel/warnings.h"
 #include "ringside/data.h"
 #include "ringside/scenario.h"
 #include "ringside/strategy.h"
@@ -37,8 +38,7 @@ struct TrainingPlan {
   int total_steps;
   std::chrono::steady_clock::time_point started;
   ModelSize model;
-  /// Tells a warning of PyTorch's, on any thread.
-  std::function<void(const std::string&)> warn = {};
+  Warnings* warnings = nullptr;          ///< PyTorch's; set before the training
   const StartingPoint* start = nullptr;  ///< null: a new model
   std::string data_checksum = {};        ///< of a training that is saved or resumed
   SingleDevice single_device = {};       ///< with Scenario::verify
@@ -57,6 +57,8 @@ struct TrainingResult {
   Verification verification;
   double first_step_seconds = 0;
   std::vector<std::string> saved;
+  bool stopped = false;         ///< the rank left its loop before step `steps`
+  bool out_of_batches = false;  ///< the rank has gone through the epoch that it is in
 };
 
 class Trainer {

@@ -98,6 +98,13 @@ void check_event(const Scenario& scenario, const ScenarioEvent& event) {
     throw_event(
         rule, fmt::format("amount {}: must be a whole number of batches, 1 or more", event.amount));
   }
+  if (event.kind == Kind::kFewerBatches && event.step != 0) {
+    throw_event(rule,
+                fmt::format("step {}: has no meaning here: the batches are missing at the "
+                            "end of every epoch",
+                            event.step),
+                "leave step out");
+  }
   constexpr double kMilliseconds = 3.6e6;
   if (event.kind == Kind::kSlow && !(event.amount > 0 && event.amount <= kMilliseconds)) {
     throw_event(rule, fmt::format("amount {}: must be above 0 and at most {} milliseconds",

@@ -21,6 +21,28 @@ bool is_digits(Text text) {
   return !text.empty() && text.find_first_not_of("0123456789") == Text::npos;
 }
 
+// As people write it: "1GB", "512MiB"; "1500" if no unit divides it.
+std::string size_text(std::size_t bytes) {
+  struct Unit {
+    Text name;
+    std::size_t bytes;
+  };
+  static constexpr Unit kUnits[] = {{"TB", 1'000'000'000'000},
+                                    {"TiB", std::size_t{1} << 40U},
+                                    {"GB", 1'000'000'000},
+                                    {"GiB", std::size_t{1} << 30U},
+                                    {"MB", 1'000'000},
+                                    {"MiB", std::size_t{1} << 20U},
+                                    {"kB", 1'000},
+                                    {"KiB", std::size_t{1} << 10U}};
+  for (const Unit& unit : kUnits) {
+    if (bytes >= unit.bytes && bytes % unit.bytes == 0) {
+      return fmt::format("{}{}", bytes / unit.bytes, unit.name);
+    }
+  }
+  return fmt::format("{}", bytes);
+}
+
 }  // namespace
 
 void throw_value(Text name, Text value, Text problem, std::string hint) {
@@ -75,6 +97,12 @@ void check_join(const Scenario& s, Text name) {
     throw_value(name, s.join, "no rank of meta can know which others have finished",
                 "choose --backend sim");
   }
+  if (s.sync_batchnorm && s.join != "throw") {
+    throw_value(name, s.join,
+                "sync-batchnorm exchanges statistics in every forward, and a rank without a batch "
+                "has none to run",
+                "leave --sync-batchnorm out, or choose --join throw");
+  }
   if (s.accumulate > 1) {
     throw_value(name, s.join, "shadows steps of one batch, not of several",
                 "leave --accumulate out");
@@ -101,7 +129,9 @@ std::vector<std::size_t> parse_byte_list(Text name, Text text) {
 void check_device_memory(const Scenario& s, Text name) {
   const auto given = static_cast<int>(s.device_memory.size());
   if (given == 0 || given == s.devices) return;
-  throw_value(name, fmt::format("{}", fmt::join(s.device_memory, ",")),
+  std::vector<std::string> sizes;
+  for (const std::size_t size : s.device_memory) sizes.push_back(size_text(size));
+  throw_value(name, fmt::format("{}", fmt::join(sizes, ",")),
               fmt::format("{} for {}", counted(s.device_memory.size(), "size"),
                           counted(static_cast<std::size_t>(s.devices), "device")),
               "give one for each device, or --memory for all");

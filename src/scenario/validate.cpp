@@ -5,12 +5,16 @@
 #include <cstdint>
 #include <numeric>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/counted.h"
 #include "ringside/error.h"
 #include "scenario/events.h"
 #include "scenario/options.h"
 #include "scenario/prefix_options.h"
+#include "scenario/values.h"
 
 namespace ringside {
 namespace {
@@ -63,6 +67,52 @@ void check_chunk_sizes(const Scenario& scenario) {
                               counted(static_cast<std::size_t>(rows), "row"), scenario.batch_size),
                   fmt::format("make them add up, or give --batch-size {}", rows));
   }
+}
+
+void check_accumulation(const Scenario& scenario) {
+  if (scenario.accumulate > 1) return;
+  for (const auto& [name, value] :
+       {std::pair("no-sync", scenario.no_sync), std::pair("divide-loss", scenario.divide_loss)}) {
+    if (value) continue;
+    throw_invalid(fmt::format("{} false: with accumulate 1 a step has one batch", name),
+                  "add --accumulate N");
+  }
+}
+
+void check_frozen(const Scenario& scenario) {
+  std::string_view rest = scenario.frozen;
+  std::vector<std::string_view> names;
+  while (!scenario.frozen.empty()) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view name = rest.substr(0, comma);
+    if (name.empty()) {
+      throw_invalid(fmt::format("frozen '{}': a name is empty", scenario.frozen),
+                    "write names separated by commas: 0.weight,0.bias");
+    }
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      throw_invalid(
+          fmt::format("frozen {}: parameter {} is named more than once", scenario.frozen, name));
+    }
+    names.push_back(name);
+    if (comma == std::string_view::npos) return;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+/// What an algorithm has not would be without effect.
+void check_algorithm(const Scenario& s) {
+  const auto check = [&](std::string_view name, std::string_view value, bool given,
+                         std::string_view algorithms) {
+    const std::string_view algorithm = to_string(s.algorithm);
+    if (!given || is_listed(algorithm, algorithms)) return;
+    throw_invalid(fmt::format("{} {}: has no meaning for algorithm {}, only for {}", name, value,
+                              algorithm, algorithms),
+                  fmt::format("leave {} out, or choose another --algorithm", name));
+  };
+  check("direction", to_string(s.direction), s.direction != Direction::kUp, "auto ring chain");
+  check("border", to_string(s.border), s.border != Border::kNccl, "auto ring");
+  check("pieces", fmt::format("{}", s.pieces), s.pieces != 1, "auto ring chain double-tree");
+  check("node-size", fmt::format("{}", s.node_size), s.node_size != 0, "hierarchical");
 }
 
 void check_checkpoints(const Scenario& scenario) {
@@ -165,6 +215,13 @@ void Scenario::validate() const {
     throw_invalid(fmt::format("verify-step {}: nothing is verified", *verify_step),
                   "add --verify, or leave --verify-step out");
   }
+  if (memory != 0 && !device_memory.empty()) {
+    throw_invalid("memory and device-memory: only one may be given",
+                  "memory is of each device, device-memory names them all");
+  }
+  check_accumulation(*this);
+  check_frozen(*this);
+  check_algorithm(*this);
   check_device_ids(*this);
   check_chunk_sizes(*this);
   check_checkpoints(*this);

@@ -32,7 +32,7 @@ void check_batch_norm(std::string_view op, const Tensor& x,
 void check_values_per_channel(const Shape& shape) {
   const std::int64_t per_channel = shape[1] == 0 ? 0 : shape.numel() / shape[1];
   if (per_channel > 1) return;
-  throw Error(ErrorKind::kInvalidArgument,
+  throw Error(ErrorKind::kTrainingFailed,
               fmt::format("Expected more than 1 value per channel when training, got input size "
                           "[{}]",
                           fmt::join(shape.sizes(), ", ")),

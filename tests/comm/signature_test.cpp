@@ -117,5 +117,18 @@ TEST(SplitGroups, ByColorThenKeyThenRank) {
   EXPECT_EQ(grandchild.world_ranks, (std::vector<int>{0}));
 }
 
+TEST(CallSignature, SaysWhatItIsForWithoutAskingRanksToAgree) {
+  CallSignature bucket = signature_of(call_of(Operation::kAllReduce, 4), 0, 2, {});
+  CallSignature losses = bucket;
+  bucket.purpose = {6, Phase::kAllReduce, 0};
+  losses.purpose = {-1, Phase::kEvaluate, -1};
+  EXPECT_EQ(bucket, losses);
+  EXPECT_EQ(decode(encode(bucket)).purpose, bucket.purpose);
+  EXPECT_EQ(to_string(bucket.purpose), " for bucket 0 of step 6");
+  EXPECT_EQ(to_string(losses.purpose), " for the losses of an epoch");
+  EXPECT_EQ(to_string(CallPurpose{2, Phase::kSyncBuffers, -1}), " for the sync-buffers of step 2");
+  EXPECT_EQ(to_string(CallPurpose{}), "");
+}
+
 }  // namespace
 }  // namespace ringside

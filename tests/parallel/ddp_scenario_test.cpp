@@ -180,12 +180,104 @@ TEST(DdpScenario, RanksWithFewerBatchesJoin) {
   }
 }
 
-TEST(DdpScenario, JoinMayThrow) {
+Error failure_of(const Scenario& scenario) {
+  try {
+    run(scenario);
+  } catch (const Error& error) {
+    return error;
+  }
+  return {ErrorKind::kIo, "no error"};
+}
+
+void expect_has(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+/// Rank 0 has one batch less than the 2 of rank 1.
+Scenario uneven(const std::string& join) {
   Scenario scenario = two_ranks();
   scenario.steps.reset();
-  scenario.join = "throw";
+  scenario.data = "random:40:64:10";
+  scenario.batch_size = 10;
+  scenario.join = join;
   add_event(scenario, Kind::kFewerBatches, 0, 0, 1);
-  EXPECT_NE(error_of(scenario).find("exhausted"), std::string::npos);
+  return scenario;
+}
+
+TEST(DdpScenario, JoinMayThrow) {
+  const Error error = failure_of(uneven("throw"));
+  EXPECT_EQ(error.kind(), ErrorKind::kTrainingFailed);
+  EXPECT_EQ(error.exit_status(), 1);
+  expect_has(error.what(), "exhausted");
+  expect_has(error.hint(), "rank 0 has 1 batches in an epoch, rank 1 has 2");
+}
+
+TEST(DdpScenario, WithoutJoinItSaysWhoHasNoBatchAndWhatEachCallIsFor) {
+  const Error error = failure_of(uneven("off"));
+  EXPECT_EQ(error.kind(), ErrorKind::kCommMismatch);
+  expect_has(error.what(), "rank 0 called all-reduce(count=2, float64, sum) for the losses of an");
+  expect_has(error.what(), " for the forward of step 1");
+  expect_has(error.hint(), "rank 0 has 1 batches in an epoch, rank 1 has 2: choose --join initial");
+}
+
+TEST(DdpScenario, JoinAndSyncBatchNormExcludeEachOtherUnlessItThrows) {
+  for (const std::string join : {"initial", "active", "throw"}) {
+    Scenario scenario = uneven(join);
+    scenario.model = "mlp:64,16,10:bn";
+    scenario.sync_batchnorm = true;
+    const Error error = failure_of(scenario);
+    if (join == "throw") {
+      expect_has(error.what(), "exhausted");
+      continue;
+    }
+    EXPECT_EQ(error.kind(), ErrorKind::kInvalidArgument);
+    expect_has(error.what(), "join " + join + ": sync-batchnorm");
+  }
+}
+
+TEST(DdpScenario, WhatPyTorchWarnsOfIsToldOnceWithTheRanks) {
+  Scenario scenario = two_ranks();
+  scenario.find_unused_parameters = true;
+  std::vector<std::string> warnings = run(scenario).warnings;
+  ASSERT_EQ(warnings.size(), 1U);
+  expect_has(warnings.front(), "did not find any unused parameters in the forward pass");
+  expect_has(warnings.front(), "(all 2 ranks)");
+
+  scenario.model = "mlp:64,16,10:heads";
+  for (int step = 0; step < 6; ++step) add_event(scenario, Kind::kUnusedHead, 0, step);
+  warnings = run(scenario).warnings;
+  ASSERT_EQ(warnings.size(), 1U);
+  expect_has(warnings.front(), "(rank 1)");
+
+  scenario = two_ranks();
+  scenario.find_unused_parameters = true;
+  scenario.static_graph = true;
+  warnings = run(scenario).warnings;
+  ASSERT_EQ(warnings.size(), 1U);
+  expect_has(warnings.front(), "You passed find_unused_parameters=true to DistributedDataParallel");
+}
+
+TEST(DdpScenario, ManyShadowedStepsAreASkewToBeWarnedOf) {
+  Scenario scenario = uneven("initial");
+  scenario.model = "mlp:8,4";
+  scenario.data = "random:2424:8:4";
+  scenario.batch_size = 1;
+  scenario.events.front().amount = 1000;
+  EXPECT_TRUE(run(scenario).warnings.empty());
+  scenario.events.front().amount = 1001;
+  const std::vector<std::string> warnings = run(scenario).warnings;
+  ASSERT_EQ(warnings.size(), 1U);
+  expect_has(warnings.front(), "Detected uneven input skew of greater than 1000");
+  expect_has(warnings.front(), "(rank 0)");
+}
+
+TEST(DdpScenario, TheHintOfAnUnfinishedReductionDoesNotAskForWhatIsGiven) {
+  Scenario scenario = two_ranks();
+  scenario.model = "mlp:64,16,10:heads";
+  add_event(scenario, Kind::kUnusedHead, 0, 1);
+  expect_has(failure_of(scenario).hint(), "enable unused parameter detection");
+  scenario.static_graph = true;
+  expect_has(failure_of(scenario).hint(), "leave static_graph out and set find_unused_parameters");
 }
 
 TEST(DdpScenario, SyncBatchNormIsOneDevicesBatchNorm) {
@@ -231,7 +323,50 @@ TEST(DdpScenario, FrozenParametersStay) {
   }
   Scenario all = two_ranks();
   all.frozen = "0.weight,0.bias,2.weight,2.bias";
-  EXPECT_NE(error_of(all).find("DistributedDataParallel is not needed"), std::string::npos);
+  expect_has(error_of(all), "DistributedDataParallel is not needed");
+  expect_has(error_of(all), "0.weight, 0.bias, 2.weight, 2.bias are frozen");
+}
+
+/// Rank 0 has no batch in step 1, the last one.
+TEST(DdpScenario, AnEventThatWouldHaveNoEffectIsRefused) {
+  Scenario scenario = uneven("initial");
+  add_event(scenario, Kind::kSlow, 0, 1, 1);
+  expect_has(error_of(scenario), "event slow: step 1: rank 0 has no batch there: it takes 1 of");
+  scenario = uneven("initial");
+  scenario.steps = 1;
+  expect_has(error_of(scenario), "event fewer-batches: amount 1: has no effect: the run ends");
+  scenario = uneven("initial");
+  scenario.events.front().step = 7;
+  expect_has(error_of(scenario), "event fewer-batches: step 7: has no meaning here");
+}
+
+TEST(DdpScenario, InsideJoinAnEventThatPartsTheRanksIsRefused) {
+  for (const Kind kind :
+       {Kind::kExtraForward, Kind::kSecondBackward, Kind::kBypass, Kind::kNoSync}) {
+    const std::string name(to_string(kind));
+    Scenario scenario = uneven("initial");
+    add_event(scenario, kind, 1, 0);
+    expect_has(error_of(scenario),
+               "event " + name +
+                   ": join initial: in step 0 rank 1 would make other collective "
+                   "calls than rank 0, which has no such event");
+    add_event(scenario, kind, 0, 0);
+    EXPECT_GT(run(scenario).steps, 0) << name << " on all ranks";
+    if (kind == Kind::kNoSync) continue;
+    scenario.events.resize(1);
+    add_event(scenario, kind, 1, 1);
+    expect_has(error_of(scenario), "rank 0, which has no batch there");
+  }
+}
+
+TEST(DdpScenario, ALossThatIsNotFiniteAfterAPerturbationIsItsDoing) {
+  Scenario scenario = two_ranks();
+  scenario.dtype = DType::kFloat32;
+  add_event(scenario, Kind::kPerturb, 1, 2, 1e300);
+  scenario.events.front().parameter = "2.weight";
+  const Error error = failure_of(scenario);
+  EXPECT_EQ(error.kind(), ErrorKind::kNotFinite) << error.what();
+  expect_has(error.hint(), "rank 1's 2.weight was perturbed by 1e+300 before step 2");
 }
 
 }  // namespace

@@ -186,6 +186,37 @@ TEST(ScenarioRun, ARankThatStopsIsADeadlockWithNames) {
   EXPECT_NE(message.find("rank 2"), std::string::npos) << message;
 }
 
+// Nobody waits for anybody: the run ends, but is none.
+TEST(ScenarioRun, RanksThatAllStopAreAnErrorWithTheirStep) {
+  for (const int step : {0, 2, 5}) {
+    Scenario scenario = small_scenario("ddp", 2);
+    scenario.steps = 6;
+    scenario.events = {event_of(ScenarioEvent::Kind::kStop, 0, step),
+                       event_of(ScenarioEvent::Kind::kStop, 1, step)};
+    EXPECT_EQ(error_of(scenario, ErrorKind::kRankFailed),
+              "ranks 0, 1 stopped before step " + std::to_string(step) +
+                  ", and the run has 6 steps: it ended without them, and has no result");
+  }
+  Scenario alone = small_scenario("ddp", 1);
+  alone.steps = 6;
+  alone.events = {event_of(ScenarioEvent::Kind::kStop, 0, 1)};
+  EXPECT_NE(error_of(alone, ErrorKind::kRankFailed).find("rank 0 stopped before step 1"),
+            std::string::npos);
+}
+
+TEST(ScenarioRun, ARankThatStopsIsNamedWithItsStep) {
+  Scenario scenario = small_scenario("ddp", 3);
+  scenario.events = {event_of(ScenarioEvent::Kind::kStop, 2, 5)};
+  try {
+    run_quietly(scenario);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(error.hint().find("rank 2 stopped before step 5"), std::string::npos) << error.hint();
+    EXPECT_NE(std::string(error.what()).find("for bucket 0 of step 5"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(ScenarioRun, AnotherCollectiveThanTheOthersIsAMismatch) {
   Scenario scenario = small_scenario("ddp", 3);
   ScenarioEvent event = event_of(ScenarioEvent::Kind::kOtherCollective, 1, 4);

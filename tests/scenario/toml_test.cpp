@@ -50,11 +50,10 @@ dtype = "float64"
 bucket-cap-mb = 0.5
 first-bucket-mb = 1
 broadcast-buffers = false
-algorithm = "tree"
+algorithm = "ring"
 direction = "down"
 border = "gloo"
 pieces = 3
-node-size = 2
 memory = "64MB"
 sim-workers = 3
 stepwise = true
@@ -81,11 +80,10 @@ out = "pictures"
   EXPECT_EQ(s.bucket_cap_mb, 0.5);
   EXPECT_EQ(s.first_bucket_mb, 1);
   EXPECT_FALSE(s.broadcast_buffers);
-  EXPECT_EQ(s.algorithm, Algorithm::kTree);
+  EXPECT_EQ(s.algorithm, Algorithm::kRing);
   EXPECT_EQ(s.direction, Direction::kDown);
   EXPECT_EQ(s.border, Border::kGloo);
   EXPECT_EQ(s.pieces, 3);
-  EXPECT_EQ(s.node_size, 2);
   EXPECT_EQ(s.memory, 64'000'000u);
   EXPECT_EQ(s.sim_workers, 3);
   EXPECT_TRUE(s.stepwise);
@@ -120,7 +118,11 @@ module-device = 1
 loss-in = "forward"
 gathered-loss = "sum"
 device-memory = "12GB,1MB"
+algorithm = "hierarchical"
+node-size = 2
 )");
+  EXPECT_EQ(dp_corners.scenario.algorithm, Algorithm::kHierarchical);
+  EXPECT_EQ(dp_corners.scenario.node_size, 2);
   EXPECT_EQ(dp_corners.scenario.dim, 1);
   EXPECT_EQ(dp_corners.scenario.module_device, 1);
   EXPECT_EQ(dp_corners.scenario.loss_in, "forward");
@@ -167,7 +169,7 @@ find-unused-parameters = true
 static-graph = true
 gradient-as-bucket-view = true
 comm-hook = "fp16"
-join = "active"
+join = "throw"
 sync-batchnorm = true
 set-to-none = false
 seed-per-rank = true
@@ -177,7 +179,7 @@ frozen = "0.weight,0.bias"
   EXPECT_TRUE(corners.scenario.static_graph);
   EXPECT_TRUE(corners.scenario.gradient_as_bucket_view);
   EXPECT_EQ(corners.scenario.comm_hook, "fp16");
-  EXPECT_EQ(corners.scenario.join, "active");
+  EXPECT_EQ(corners.scenario.join, "throw");
   EXPECT_TRUE(corners.scenario.sync_batchnorm);
   EXPECT_FALSE(corners.scenario.set_to_none);
   EXPECT_TRUE(corners.scenario.seed_per_rank);

@@ -22,10 +22,8 @@ void CudaCommunicator::enqueue(std::span<PendingCall> calls) {
   std::map<int, std::int64_t> numbers;  // of each rank's next call
   entering.reserve(calls.size());       // announcements refer to its elements
   for (PendingCall& pending : calls) {
-    const Communicator& communicator = *pending.communicator;
-    const int rank = communicator.rank();
-    const CallSignature signature =
-        signature_of(pending.call, rank, communicator.size(), communicator.defaults());
+    const int rank = pending.communicator->rank();
+    const CallSignature signature = signature_on(*pending.communicator, pending.call);
     const std::int64_t first = group.rendezvous().upcoming(rank);
     const std::int64_t number = numbers.try_emplace(rank, first).first->second++;
     entering.push_back({rank, signature, std::move(pending)});

@@ -12,10 +12,9 @@ MetaCommunicator::MetaCommunicator(std::shared_ptr<MetaGroup> group, int rank, D
     : group_(std::move(group)), rank_(rank), device_(device), queue_(std::move(queue)) {}
 
 void MetaCommunicator::carry_out(PendingCall& pending) {
-  const auto& communicator = static_cast<const MetaCommunicator&>(*pending.communicator);
+  auto& communicator = static_cast<MetaCommunicator&>(*pending.communicator);
   MetaGroup& group = *communicator.group_;
-  const CallSignature signature =
-      signature_of(pending.call, communicator.rank_, communicator.size(), communicator.defaults());
+  const CallSignature signature = signature_on(communicator, pending.call);
   const std::int64_t sequence = group.call(communicator.rank_, signature);
   Announcement announcement(*pending.stream, pending.call, signature, group.name(),
                             communicator.rank_, sequence);

@@ -94,9 +94,9 @@ void Channel::explain_absence(const Declaration& own, const std::vector<int>& mi
                               std::chrono::steady_clock::time_point since) {
   session_.hear_goodbyes();
   const auto now = std::chrono::steady_clock::now();
-  const std::string waiting =
-      fmt::format("rank {} waits in {}, call {} of {}, since {}", rank_, to_string(own.signature),
-                  own.sequence, name_.text(), elapsed_text(since));
+  const std::string waiting = fmt::format(
+      "rank {} waits in {}{}, call {} of {}, since {}", rank_, to_string(own.signature),
+      to_string(own.signature.purpose), own.sequence, name_.text(), elapsed_text(since));
   for (const int rank : missing) {
     const int world_rank = name_.world_ranks[static_cast<std::size_t>(rank)];
     const Goodbye& goodbye = session_.goodbye_of(world_rank);

@@ -84,7 +84,7 @@ struct MpiCommunicator::Joint : sim::GateKeeper {
 };
 
 MpiCommunicator::Numbered MpiCommunicator::number(const CollectiveCall& call) {
-  Numbered numbered{channel_, call, signature_of(call, rank(), size(), defaults()), 0};
+  Numbered numbered{channel_, call, signature_on(*this, call), 0};
   const ScheduleRequest& request = numbered.signature.request;
   numbered.sequence =
       is_pair(call.operation) ? ++messages_[{request.root, request.peer}] : ++collectives_;
