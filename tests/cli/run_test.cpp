@@ -100,13 +100,13 @@ TEST(Run, QuietSaysNothingAndTextSaysWhatHappened) {
   EXPECT_NE(text.output.find("the same on 4 ranks"), std::string::npos) << text.output;
 }
 
-TEST(Run, WithoutAStepSaysThatNothingWasTrained) {
+TEST(Run, ThatAllRanksLeftIsAnErrorAndNoResult) {
   const ScratchDirectory scratch;
   std::ofstream(scratch / "s.toml") << "devices = 1\n[[events]]\nkind = \"stop\"\nrank = 0\n";
   const ProcessResult result = run_ringside({"run", "--config", scratch / "s.toml"});
-  EXPECT_EQ(result.status, 0) << result.errors;
-  EXPECT_NE(result.output.find("nothing was trained"), std::string::npos) << result.output;
-  EXPECT_EQ(result.output.find("loss of the last step"), std::string::npos) << result.output;
+  EXPECT_EQ(result.status, 1);
+  EXPECT_NE(result.errors.find("rank 0 stopped before step 0"), std::string::npos) << result.errors;
+  EXPECT_EQ(result.output, "");
 }
 
 TEST(Run, ResultsAreNotWrittenOverWhatTheRunReads) {

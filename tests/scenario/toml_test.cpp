@@ -169,7 +169,7 @@ find-unused-parameters = true
 static-graph = true
 gradient-as-bucket-view = true
 comm-hook = "fp16"
-join = "active"
+join = "throw"
 sync-batchnorm = true
 set-to-none = false
 seed-per-rank = true
@@ -179,7 +179,7 @@ frozen = "0.weight,0.bias"
   EXPECT_TRUE(corners.scenario.static_graph);
   EXPECT_TRUE(corners.scenario.gradient_as_bucket_view);
   EXPECT_EQ(corners.scenario.comm_hook, "fp16");
-  EXPECT_EQ(corners.scenario.join, "active");
+  EXPECT_EQ(corners.scenario.join, "throw");
   EXPECT_TRUE(corners.scenario.sync_batchnorm);
   EXPECT_FALSE(corners.scenario.set_to_none);
   EXPECT_TRUE(corners.scenario.seed_per_rank);
