@@ -35,7 +35,7 @@ std::string age_range(const std::vector<ParameterServerPush>& pushes) {
 // "0 to 7 updates old, 2.5 on average".
 std::string ages_text(const std::vector<ParameterServerPush>& pushes) {
   const std::vector<int> ages = ages_of(pushes);
-  const std::string range = age_range(pushes);
+  std::string range = age_range(pushes);
   if (std::adjacent_find(ages.begin(), ages.end(), std::not_equal_to<>()) == ages.end()) {
     return range;
   }
