@@ -55,6 +55,7 @@ class ParameterServerDiagram {
   void add_push(FlowDiagram& diagram) const;
   void add_aggregate(FlowDiagram& diagram) const;
   void add_update(FlowDiagram& diagram) const;
+  void add_replicate_on_servers(FlowDiagram& diagram) const;
   /// Of a rank that has no part in `phase`.
   std::string_view idle_text(int rank, Phase phase) const {
     if (!who_.is_recorded(rank)) return "not recorded";
@@ -253,6 +254,9 @@ void ParameterServerDiagram::add_update(FlowDiagram& diagram) const {
         return box(BoxClass::kUpdate, rule.text("dW"),
                    fmt::format("update: on {}", who_.name(rank)));
       });
+}
+
+void ParameterServerDiagram::add_replicate_on_servers(FlowDiagram& diagram) const {
   const PhaseFacts replicate = who_.facts(Phase::kReplicate, Side::kServers);
   if (replicate.sent.empty()) return;
   add(diagram, Phase::kReplicate, Side::kServers, "",
@@ -315,8 +319,12 @@ FlowDiagram ParameterServerDiagram::make() {
   }
   add_push(diagram);
   add_aggregate(diagram);
-  if (!ps_.server_updates) add_pull(diagram);
+  if (!ps_.server_updates) {
+    add_replicate_on_servers(diagram);
+    add_pull(diagram);
+  }
   add_update(diagram);
+  if (ps_.server_updates) add_replicate_on_servers(diagram);
   return diagram;
 }
 

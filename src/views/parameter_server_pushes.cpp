@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "views/step_diagram.h"
@@ -14,18 +15,33 @@ namespace {
 
 constexpr std::size_t kMostRows = 8;  // of pushes; more: those in the middle share a row
 
-// "0 to 7 updates old, 2.5 on average"; empty where the trace does not say.
-std::string ages_text(const std::vector<ParameterServerPush>& pushes) {
+std::vector<int> ages_of(const std::vector<ParameterServerPush>& pushes) {
   std::vector<int> ages;
   for (const ParameterServerPush& push : pushes) {
     if (push.age) ages.push_back(*push.age);
   }
+  return ages;
+}
+
+// "0 to 7 updates old"; empty where the trace does not say.
+std::string age_range(const std::vector<ParameterServerPush>& pushes) {
+  const std::vector<int> ages = ages_of(pushes);
   if (ages.empty()) return "";
   const auto [least, most] = std::minmax_element(ages.begin(), ages.end());
   if (*least == *most) return counted(static_cast<std::size_t>(*least), "update") + " old";
-  const double mean =
-      std::accumulate(ages.begin(), ages.end(), 0.0) / static_cast<double>(ages.size());
-  return fmt::format("{} to {} updates old, {} on average", *least, *most, short_number(mean));
+  return fmt::format("{} to {} updates old", *least, *most);
+}
+
+// "0 to 7 updates old, 2.5 on average".
+std::string ages_text(const std::vector<ParameterServerPush>& pushes) {
+  const std::vector<int> ages = ages_of(pushes);
+  std::string range = age_range(pushes);
+  if (std::adjacent_find(ages.begin(), ages.end(), std::not_equal_to<>()) == ages.end()) {
+    return range;
+  }
+  const double sum = std::accumulate(ages.begin(), ages.end(), 0.0);
+  return fmt::format("{}, {} on average", range,
+                     short_number(sum / static_cast<double>(ages.size())));
 }
 
 // Pushes [first, end) of the step, in one row.
@@ -48,6 +64,10 @@ class PushRow {
   /// The messages from the row's workers.
   PhaseFacts facts() const;
   std::string caption(std::size_t bytes) const;
+  std::string ages_range() const {
+    return age_range({pushes_.begin() + static_cast<std::ptrdiff_t>(first_),
+                      pushes_.begin() + static_cast<std::ptrdiff_t>(end_)});
+  }
   FlowBox box_of(int rank, const PhaseFacts& facts) const;
   FlowBox worker_box(int rank) const;
   FlowBox server_box(int rank) const;
@@ -100,8 +120,9 @@ FlowBox PushRow::server_box(int rank) const {
   const bool is_sum = divides && is_one() && who_.ps().worker_devices > 1;
   std::string text = fmt::format("g = {}{}{}{}", is_sum ? "(" : "", gradients, is_sum ? ")" : "",
                                  divides ? fmt::format(" / {}", who_.replicas()) : "");
-  if (is_one() && push().age) text += "\n" + ages_text({push()});
-  if (!is_one()) text += fmt::format("\n{} times:", end_ - first_);
+  if (!is_one()) text += fmt::format(", {} times", end_ - first_);
+  const std::string ages = ages_range();
+  if (!ages.empty()) text += "\n" + ages;
   return box(BoxClass::kUpdate, text + "\n" + rule.text("g"),
              fmt::format("push, aggregate and update: on {}", who_.name(rank)));
 }
@@ -152,9 +173,10 @@ FlowRow PushRow::make() const {
 
 std::string pushes_text(const std::vector<ParameterServerPush>& pushes) {
   const std::string ages = ages_text(pushes);
-  const std::string who =
-      pushes.size() == 1 ? "1 push is" : fmt::format("{} pushes are", pushes.size());
-  return fmt::format("{} applied one by one{}{}", who, ages.empty() ? "" : ", ", ages);
+  const std::string who = pushes.size() == 1
+                              ? "1 push is applied"
+                              : fmt::format("{} pushes are applied one by one", pushes.size());
+  return fmt::format("{}{}{}", who, ages.empty() ? "" : ", ", ages);
 }
 
 void add_push_rows(FlowDiagram& diagram, const Trace& trace, int step,

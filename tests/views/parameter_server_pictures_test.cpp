@@ -167,9 +167,34 @@ TEST(ParameterServerPictures, OfAnAsynchronousStepApplyEachPushByItself) {
 TEST(ParameterServerPictures, JoinTheMiddlePushesWhereThereAreMany) {
   TraceRun::ParameterServer who = servers_of(12, 1);
   who.asynchronous = true;
-  const std::vector<std::string> all = rows(draw(who));
+  const std::vector<Picture> pictures = draw(who);
+  const std::vector<std::string> all = rows(pictures);
   EXPECT_EQ(all.back(), "push-12");
   EXPECT_EQ(all[all.size() - 2], "push-7-11");
+  EXPECT_EQ(label(read_dot(pictures[0].dot), "push_7_11_12"),
+            "g = dWᵢ / 12, 5 times\\n5 to 9 updates old\\nW ← W − η · g");
+}
+
+TEST(ParameterServerPictures, HandTheSumOnBeforeItIsPulled) {
+  TraceRun::ParameterServer who = servers_of(2, 1, false);
+  Trace trace = parameter_server_case(who);
+  trace.run.devices = 4;
+  trace.run.parameter_server->server_devices = 2;
+  const auto pull = std::find_if(trace.ops.begin(), trace.ops.end(), [](const TraceOp& op) {
+    return op.phase == Phase::kPull && op.rank == 2 && op.collective;
+  });
+  ASSERT_NE(pull, trace.ops.end());
+  pull->phase = Phase::kReplicate;  // of the server's lead, to its other device
+  pull->collective->request.peer = 3;
+  pull->collective->request.ranks = 4;
+  pull->collective->world_ranks = {0, 1, 2, 3};
+  pull->collective->sequence += 1000;
+  std::vector<std::string> names;
+  for (const Picture& picture : draw_step(trace, 2, "", {})) names.push_back(picture.name);
+  const auto place = [&](const char* name) { return std::find(names.begin(), names.end(), name); };
+  ASSERT_NE(place("step2-replicate-servers"), names.end());
+  EXPECT_LT(place("step2-aggregate"), place("step2-replicate-servers"));
+  EXPECT_LT(place("step2-replicate-servers"), place("step2-pull"));
 }
 
 TEST(ParameterServerPictures, HaveATimelineUnlessStepsOverlap) {
