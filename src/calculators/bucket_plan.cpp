@@ -1,11 +1,10 @@
 #include "calculators/bucket_plan.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <numeric>
 
 #include "calculators/known_models.h"
-#include "ringside/strategy.h"
+#include "parallel/ddp_buckets.h"
 
 namespace ringside {
 namespace {
@@ -26,25 +25,21 @@ std::vector<PlannedBucket> planned(const BucketAssignment& assignment,
 BucketPlan plan_buckets(const std::vector<NamedShape>& parameters,
                         const BucketPlanRequest& request) {
   std::vector<std::size_t> bytes;
+  std::vector<BucketedTensor> tensors;
   for (const NamedShape& parameter : parameters) {
     bytes.push_back(elements_of(parameter) * size_of(request.dtype));
+    tensors.push_back({.bytes = bytes.back(), .dtype = request.dtype});
   }
-  const std::vector<std::size_t> limits{request.first_bytes, request.cap_bytes};
+  const BucketLimits limits{request.first_bytes, request.cap_bytes};
+  const bool finds_unused = request.find_unused_parameters;
   BucketPlan plan;
-  if (request.find_unused_parameters) {
-    plan.first_iteration = planned(assign_buckets(bytes, limits), bytes);
-    std::reverse(plan.first_iteration.begin(), plan.first_iteration.end());
-    plan.later = plan.first_iteration;
-    return plan;
-  }
-  plan.first_iteration = planned(assign_buckets(bytes, {SIZE_MAX}), bytes);
+  plan.first_iteration = planned(first_buckets(tensors, limits, finds_unused), bytes);
+  plan.later = plan.first_iteration;
+  if (finds_unused) return plan;
+  std::reverse(tensors.begin(), tensors.end());
   std::vector<std::size_t> order(bytes.size());
   std::iota(order.rbegin(), order.rend(), std::size_t{0});
-  std::vector<BucketedTensor> ready;
-  for (const std::size_t number : order) {
-    ready.push_back({.bytes = bytes[number], .dtype = request.dtype});
-  }
-  plan.later = planned(assign_buckets(ready, limits, order), bytes);
+  plan.later = planned(rebuilt_buckets(tensors, limits, order), bytes);
   return plan;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/counted.h"
+#include "core/split.h"
 #include "ringside/error.h"
 #include "ringside/nn.h"
 #include "ringside/world.h"
@@ -13,17 +14,6 @@ namespace ringside {
 namespace {
 
 using Kind = ScenarioEvent::Kind;
-
-/// The parts of a text between commas.
-std::vector<std::string> names_in(std::string_view list) {
-  std::vector<std::string> names;
-  while (!list.empty()) {
-    const std::size_t comma = std::min(list.find(','), list.size());
-    names.emplace_back(list.substr(0, comma));
-    list.remove_prefix(std::min(comma + 1, list.size()));
-  }
-  return names;
-}
 
 void check_event(const TrainingPlan& plan, const ScenarioEvent& event, Module& module) {
   if (event.kind == Kind::kFewerBatches) {
@@ -104,7 +94,7 @@ std::shared_ptr<Module> build_model(const Scenario& scenario, const TrainTest& d
   Generator generator(scenario.seed + (scenario.seed_per_rank ? rank : 0));
   std::shared_ptr<Module> module = make_model(scenario.model, {device, scenario.dtype, generator},
                                               data.train.sample_shape, data.train.classes);
-  for (const std::string& name : names_in(scenario.frozen)) {
+  for (const std::string& name : split<std::string>(scenario.frozen, ',')) {
     parameter_named(*module, name).set_requires_grad(false);
   }
   return module;
