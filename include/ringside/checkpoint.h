@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "ringside/dtype.h"
@@ -52,10 +53,14 @@ struct SafetensorsFile {
   std::span<const std::byte> bytes_of(const SafetensorsEntry& entry) const {
     return std::as_bytes(std::span(data)).subspan(entry.begin, entry.bytes());
   }
-  /// Appends a tensor. Throws Error(kInvalidArgument) for a second one of that name, a dtype that
-  /// the format does not have, or bytes that are not the shape's.
+  /// Appends a tensor. Throws Error(kInvalidArgument) for a second one of that name, a name that is
+  /// not UTF-8 or has a NUL, a dtype that the format does not have, or bytes that are not the
+  /// shape's.
   void add(std::string name, std::string_view dtype, std::span<const std::int64_t> shape,
            std::span<const std::byte> bytes);
+
+ private:
+  std::unordered_set<std::string> names_;  // of the entries, as far as add() knows
 };
 
 /// The longest header that is read, as in the Rust library.
@@ -90,10 +95,12 @@ SafetensorsFile read_safetensors(const std::string& path);
 SafetensorsFile parse_safetensors(std::string_view bytes, const std::string& source_name);
 
 /// The file as bytes: the header is padded with blanks, so that the tensors begin at a multiple of
-/// eight; those with the larger elements come first, so that all are aligned.
+/// eight; those with the larger elements come first, so that all are aligned. Of the metadata, what
+/// is not UTF-8 becomes U+FFFD. Throws Error(kInvalidArgument) for entries made by hand that add()
+/// would refuse or whose place is not in the data, and for a header that is too long to be read.
 std::string to_safetensors(const SafetensorsFile& file);
 /// Writes the whole file or nothing: to a temporary name, synced to the disk, then renamed. Throws
-/// Error(kIo).
+/// Error(kIo), and as to_safetensors.
 void write_safetensors(const SafetensorsFile& file, const std::string& path);
 
 }  // namespace ringside

@@ -66,11 +66,17 @@ class DataParallel {
   /// keyword arguments are cut apart from each other, and the shorter list is padded with nothing.
   std::vector<Arguments> scatter(const Arguments& arguments);
   /// Copies of the module on the first `count` device ids; the first shares the module's tensors.
+  /// Throws Error(kInvalidArgument) for none, or more than there are device ids.
   std::vector<std::shared_ptr<Module>> replicate(std::size_t count);
+  /// Every replica's forward, each with its own call. Throws Error(kInvalidArgument) for another
+  /// number of calls than replicas or more than there are device ids; after all have run, the first
+  /// error of a replica.
   std::vector<Value> parallel_apply(const std::vector<std::shared_ptr<Module>>& replicas,
                                     const std::vector<Arguments>& calls, const Call& call = {});
   /// Tensors are joined along dim on the output device; None stays None, containers are joined
-  /// item by item. Tensors without dimensions become a vector, with PyTorch's warning.
+  /// item by item. Tensors without dimensions become a vector, with PyTorch's warning. Throws
+  /// Error(kInvalidArgument) for no outputs, Error(kTrainingFailed) for those that cannot be
+  /// joined.
   Value gather(const std::vector<Value>& outputs);
 
   Module& module() const { return *module_; }

@@ -153,7 +153,8 @@ class DistributedDataParallel {
   /// For a checkpoint: the buckets of the next iteration, which may be due to rebuild them.
   BucketNames next_buckets() const;
   /// Of a resumed training, before its first forward: these and no others from now on. Throws
-  /// Error(kInvalidInput) unless each parameter that requires grad is in one of them.
+  /// Error(kInvalidInput) unless each parameter that requires grad is in exactly one of them, none
+  /// is empty, and the parameters of each are of one dtype.
   void restore_buckets(const BucketNames& buckets);
 
  private:

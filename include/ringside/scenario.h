@@ -81,7 +81,7 @@ struct Scenario {
   double clip_grad_norm = 0;  ///< largest total norm of the gradients; 0 = not clipped
   std::uint64_t seed = 0;
   DType dtype = DType::kFloat32;
-  std::vector<int> device_ids;            ///< dp
+  std::vector<int> device_ids;            ///< dp: in order, the first is home; ddp: one, the own
   std::optional<int> output_device;       ///< dp
   std::vector<std::int64_t> chunk_sizes;  ///< dp
   int dim = 0;                            ///< dp: of every tensor, what is split and joined

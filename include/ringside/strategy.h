@@ -174,8 +174,9 @@ struct ParameterServerOptions {
 };
 /// The strategy of one rank. A server's module is for the names and shapes of the parameters only
 /// (its device may be of a meta world). Initially all workers get worker 0's parameters. Throws
-/// Error(kInvalidArgument) for a world of another size than options.ranks(), for more servers than
-/// the model has parameters, and for options that exclude each other.
+/// Error(kInvalidArgument) for counts below 1, a world of another size than options.ranks(), more
+/// devices of a server than workers, a negative staleness, more servers than the model has
+/// parameters, parameters of several dtypes, and options that exclude each other.
 std::unique_ptr<Strategy> make_parameter_server(std::shared_ptr<Module> module, Rank& rank,
                                                 const ParameterServerOptions& options);
 

@@ -47,6 +47,10 @@ class Tensor {
   static Tensor from_host(Device& device, const Shape& shape, DType dtype,
                           std::span<const double> values, MemoryKind kind,
                           std::string_view name = {});
+  /// The same from the bytes of the values in `dtype`, which arrive as they are.
+  static Tensor from_host_bytes(Device& device, const Shape& shape, DType dtype,
+                                std::span<const std::byte> bytes, MemoryKind kind,
+                                std::string_view name = {});
   /// A tensor over part of an existing buffer (`offset` in bytes): DDP's bucket views, reshapes.
   static Tensor view(Device& device, const Buffer& buffer, std::size_t offset, const Shape& shape,
                      DType dtype, std::string_view name = {});
@@ -226,6 +230,8 @@ void fill_in_place(Tensor& out, double value);
 
 /// All values, converted to double; blocks the host. On meta returns `healthy` for every element.
 std::vector<double> host_values(const Tensor& tensor, double healthy = 0);
+/// All values as the bytes that they have in their dtype; blocks the host. Zeros on meta.
+std::vector<std::byte> host_bytes(const Tensor& tensor);
 /// The value of a one-element tensor; the one way for host code to look at device values.
 double host_value(const Tensor& tensor, double healthy);
 

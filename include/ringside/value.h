@@ -68,11 +68,18 @@ struct Value {
   bool is() const {
     return std::holds_alternative<Alternative>(held);
   }
+  /// Throws Error(kInvalidArgument) with both names where the value is of another type.
   template <typename Alternative>
   const Alternative& get() const {
-    return std::get<Alternative>(held);
+    if (const auto* value = std::get_if<Alternative>(&held)) return *value;
+    Value wanted;
+    wanted.held = Alternative{};
+    throw_other_type(wanted);
   }
   bool is_none() const { return is<std::monostate>(); }
+
+ private:
+  [[noreturn]] void throw_other_type(const Value& wanted) const;
 };
 
 /// Python's name of the type: "Tensor", "NoneType", "float", "dict", "Output" of a namedtuple.

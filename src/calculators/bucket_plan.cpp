@@ -1,10 +1,9 @@
 #include "calculators/bucket_plan.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <numeric>
 
-#include "ringside/strategy.h"
+#include "parallel/ddp_buckets.h"
 
 namespace ringside {
 namespace {
@@ -27,19 +26,16 @@ BucketPlan plan_buckets(std::span<const ModelTensor> parameters, const BucketPla
   for (const ModelTensor& parameter : parameters) {
     tensors.push_back({.bytes = parameter.bytes(), .dtype = parameter.dtype});
   }
-  const std::vector<std::size_t> limits{request.first_bytes, request.cap_bytes};
+  const BucketLimits limits{request.first_bytes, request.cap_bytes};
+  const bool finds_unused = request.find_unused_parameters;
   BucketPlan plan;
-  if (request.find_unused_parameters) {
-    plan.first_iteration = planned(assign_buckets(tensors, limits), parameters);
-    std::reverse(plan.first_iteration.begin(), plan.first_iteration.end());
-    plan.later = plan.first_iteration;
-    return plan;
-  }
-  plan.first_iteration = planned(assign_buckets(tensors, {SIZE_MAX}), parameters);
+  plan.first_iteration = planned(first_buckets(tensors, limits, finds_unused), parameters);
+  plan.later = plan.first_iteration;
+  if (finds_unused) return plan;
+  std::reverse(tensors.begin(), tensors.end());
   std::vector<std::size_t> order(tensors.size());
   std::iota(order.rbegin(), order.rend(), std::size_t{0});
-  std::reverse(tensors.begin(), tensors.end());
-  plan.later = planned(assign_buckets(tensors, limits, order), parameters);
+  plan.later = planned(rebuilt_buckets(tensors, limits, order), parameters);
   return plan;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/input_stays.h"
 #include "cli/json.h"
 #include "cli/terminal.h"
 #include "core/format_bytes.h"
@@ -83,32 +84,45 @@ bool is_wrapped(const SafetensorsHeader& header) {
   });
 }
 
-std::int64_t elements_of(const SafetensorsEntry& entry) {
-  std::int64_t elements = 1;
-  for (const std::int64_t size : entry.shape) elements *= size;
-  return elements;
+/// Of an entry that was read, so that its bytes are its shape's.
+std::size_t elements_of(const SafetensorsEntry& entry) {
+  return entry.bytes() / *safetensors_element_bytes(entry.dtype);
 }
 
+/// With blanks behind it, `width` columns wide.
+std::string padded(const std::string& text, std::size_t width) {
+  return text + std::string(width - std::min(width, display_width(text)), ' ');
+}
+
+struct TableRow {
+  std::string name, shape;
+};
+
 std::string table_of(const SafetensorsHeader& header) {
-  constexpr std::size_t kNarrow = 4;
-  std::size_t name_width = kNarrow;
-  std::size_t shape_width = kNarrow + 1;
+  std::vector<TableRow> rows{{"name", "shape"}};
   for (const SafetensorsEntry& entry : header.entries) {
-    name_width = std::max(name_width, display_width(shown_name(entry.name)));
-    shape_width = std::max(shape_width, shape_text(entry.shape).size());
+    rows.push_back({shown_name(entry.name), shape_text(entry.shape)});
   }
-  std::string text =
-      fmt::format("{:<{}}  dtype  {:<{}}      bytes\n", "name", name_width, "shape", shape_width);
-  for (const SafetensorsEntry& entry : header.entries) {
-    text += fmt::format("{:<{}}  {:<5}  {:<{}}  {:>9}\n", shown_name(entry.name), name_width,
-                        entry.dtype, shape_text(entry.shape), shape_width, entry.bytes());
+  std::size_t name_width = 0;
+  std::size_t shape_width = 0;
+  for (const TableRow& row : rows) {
+    name_width = std::max(name_width, display_width(row.name));
+    shape_width = std::max(shape_width, display_width(row.shape));
+  }
+  std::string text;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const SafetensorsEntry* entry = i == 0 ? nullptr : &header.entries[i - 1];
+    text +=
+        fmt::format("{}  {:<5}  {}  {:>9}\n", padded(rows[i].name, name_width),
+                    entry == nullptr ? "dtype" : entry->dtype, padded(rows[i].shape, shape_width),
+                    entry == nullptr ? "bytes" : fmt::format("{}", entry->bytes()));
   }
   return text;
 }
 
 std::string sums_of(const SafetensorsHeader& header) {
   std::size_t model = 0;
-  std::int64_t elements = 0;
+  std::size_t elements = 0;
   std::size_t bytes = 0;
   for (const SafetensorsEntry& entry : header.entries) {
     bytes += entry.bytes();
@@ -182,6 +196,9 @@ int run(const Arguments& arguments, Terminal& terminal) {
   const std::vector<PrefixRule> rules = rules_of(arguments);
   std::vector<std::string> files;
   if (arguments.has("weights")) files.push_back(arguments.value("weights"));
+  for (const std::string& file : files) {
+    check_stays("command", path, file, "choose another name with --weights");
+  }
   SafetensorsHeader header;
   if (files.empty()) {
     header = read_safetensors_header(path);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/input_stays.h"
 #include "cli/kept_error.h"
 #include "cli/pictures.h"
 #include "cli/run_report.h"
@@ -104,13 +105,8 @@ void check_places(const RunRequest& request) {
   check_place_of(request.scenario.save);
 }
 
-void check_stays(const std::string& input, const std::string& output) {
-  std::error_code ignored;  // what is not there is not the same
-  if (input.empty() || output.empty()) return;
-  if (!std::filesystem::equivalent(input, output, ignored)) return;
-  throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("the run reads {} and would write its results over it", input),
-              "choose another name with --trace, --out or --save");
+void check_input_stays(const std::string& input, const std::string& output) {
+  check_stays("run", input, output, "choose another name with --trace, --out or --save");
 }
 
 // What a run reads must still be there when it has written its results.
@@ -121,7 +117,7 @@ void check_inputs_stay(const RunRequest& request, const std::string& config) {
     inputs.push_back(request.scenario.data.substr(kText.size()));
   }
   // A checkpoint may take the place of the one that it goes on from, which has been read by then.
-  for (const std::string& input : inputs) check_stays(input, request.scenario.save);
+  for (const std::string& input : inputs) check_input_stays(input, request.scenario.save);
   inputs.push_back(request.scenario.resume);
   inputs.push_back(request.scenario.load);
   std::vector<std::string> outputs{request.trace};
@@ -131,7 +127,7 @@ void check_inputs_stay(const RunRequest& request, const std::string& config) {
     outputs.push_back((directory / "report.json").string());
   }
   for (const std::string& input : inputs) {
-    for (const std::string& output : outputs) check_stays(input, output);
+    for (const std::string& output : outputs) check_input_stays(input, output);
   }
 }
 

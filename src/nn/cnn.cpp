@@ -101,8 +101,8 @@ std::shared_ptr<Module> make_cnn(std::string_view spec, const ModuleContext& con
                                  halvings == 1 ? "once" : fmt::format("{} times", halvings),
                                  to_string(sample_shape)));
   }
-  if (parameters_of(cnn, side >> halvings, classes) > static_cast<double>(kMostParameters)) {
-    fail_model(spec, fmt::format("has more than {} parameters", kMostParameters));
+  if (parameters_of(cnn, side >> halvings, classes) > static_cast<double>(kMostModelParameters)) {
+    fail_model(spec, fmt::format("has more than {} parameters", kMostModelParameters));
   }
   return std::make_shared<Cnn>(context, cnn, side, classes);
 }

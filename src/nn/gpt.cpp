@@ -148,8 +148,8 @@ GptSpec parse_gpt(std::string_view spec) {
   const double parameters = static_cast<double>(gpt.layers) * 12 * static_cast<double>(gpt.width) *
                                 static_cast<double>(gpt.width) +
                             static_cast<double>(gpt.width) * static_cast<double>(gpt.context);
-  if (parameters > static_cast<double>(kMostParameters)) {
-    fail_model(spec, fmt::format("has more than {} parameters", kMostParameters));
+  if (parameters > static_cast<double>(kMostModelParameters)) {
+    fail_model(spec, fmt::format("has more than {} parameters", kMostModelParameters));
   }
   return gpt;
 }

@@ -113,8 +113,8 @@ MlpSpec parse_mlp(std::string_view spec, std::string_view rest) {
   std::int64_t parameters = 0;
   for (std::size_t i = 1; i < mlp.sizes.size(); ++i) {
     parameters += (mlp.sizes[i - 1] + 1) * mlp.sizes[i];
-    if (parameters > kMostParameters) {
-      fail_model(spec, fmt::format("has more than {} parameters", kMostParameters));
+    if (parameters > kMostModelParameters) {
+      fail_model(spec, fmt::format("has more than {} parameters", kMostModelParameters));
     }
   }
   return mlp;

@@ -12,7 +12,7 @@
 namespace ringside {
 
 inline constexpr std::int64_t kLargestLayer = std::int64_t{1} << 24;
-inline constexpr std::int64_t kMostParameters = std::int64_t{1} << 31;
+inline constexpr std::int64_t kMostModelParameters = std::int64_t{1} << 31;
 
 /// Throws Error(kInvalidArgument) "model 'SPEC': FAULT" with the grammar as its hint.
 [[noreturn]] void fail_model(std::string_view spec, const std::string& fault);

@@ -65,8 +65,8 @@ std::shared_ptr<Module> make_resnet(std::string_view spec, const ModuleContext& 
   for (const std::int64_t width : channels) {
     parameters += 18.0 * static_cast<double>(width) * static_cast<double>(width);
   }
-  if (parameters > static_cast<double>(kMostParameters)) {
-    fail_model(spec, fmt::format("has more than {} parameters", kMostParameters));
+  if (parameters > static_cast<double>(kMostModelParameters)) {
+    fail_model(spec, fmt::format("has more than {} parameters", kMostModelParameters));
   }
 
   Layers layers;

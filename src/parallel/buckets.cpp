@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 
 #include "core/counted.h"
+#include "parallel/ddp_buckets.h"
 #include "ringside/error.h"
 #include "ringside/strategy.h"
 
@@ -77,6 +79,23 @@ BucketAssignment assign_buckets(const std::vector<BucketedTensor>& tensors,
   }
   if (indices.empty()) sort_by_first_index(assignment);
   return assignment;
+}
+
+BucketAssignment first_buckets(const std::vector<BucketedTensor>& parameters,
+                               const BucketLimits& limits, bool finds_unused) {
+  const std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+  BucketAssignment assignment =
+      assign_buckets(parameters, finds_unused ? std::vector{limits.first_bytes, limits.cap_bytes}
+                                              : std::vector{unlimited});
+  std::reverse(assignment.buckets.begin(), assignment.buckets.end());
+  std::reverse(assignment.limits.begin(), assignment.limits.end());
+  return assignment;
+}
+
+BucketAssignment rebuilt_buckets(const std::vector<BucketedTensor>& ready,
+                                 const BucketLimits& limits,
+                                 const std::vector<std::size_t>& indices) {
+  return assign_buckets(ready, {limits.first_bytes, limits.cap_bytes}, indices);
 }
 
 BucketAssignment assign_buckets(const std::vector<std::size_t>& tensor_bytes,

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "core/clean_text.h"
@@ -11,11 +10,10 @@
 #include "parallel/wrapper_prefix.h"
 #include "ringside/error.h"
 #include "scenario/prefix_options.h"
+#include "scenario/save_path.h"
 
 namespace ringside {
 namespace {
-
-constexpr std::string_view kStepMark = "{step}";
 
 std::vector<NamedShape> shapes_of(const std::vector<SafetensorsEntry>& entries) {
   std::vector<NamedShape> shapes;
@@ -30,32 +28,6 @@ std::vector<NamedShape> shapes_of(const Module& module) {
     shapes.push_back({entry.name, {sizes.begin(), sizes.end()}});
   }
   return shapes;
-}
-
-std::vector<double> values_of(const SafetensorsFile& file, const SafetensorsEntry& entry,
-                              DType dtype) {
-  const std::span<const std::byte> bytes = file.bytes_of(entry);
-  std::vector<double> values(bytes.size() / size_of(dtype));
-  visit_dtype(dtype, [&]<typename T>() {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      T value{};
-      std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
-      values[i] = static_cast<double>(value);
-    }
-  });
-  return values;
-}
-
-std::vector<std::byte> bytes_of(const Tensor& tensor) {
-  const std::vector<double> values = host_values(tensor);
-  std::vector<std::byte> bytes(values.size() * size_of(tensor.dtype()));
-  visit_dtype(tensor.dtype(), [&]<typename T>() {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const T value = static_cast<T>(values[i]);
-      std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
-    }
-  });
-  return bytes;
 }
 
 [[noreturn]] void throw_dtype(const std::string& path, const SafetensorsEntry& entry,
@@ -75,9 +47,8 @@ NamedTensor tensor_of(const StartingPoint& start, const SafetensorsEntry& entry,
                 fmt::format("of shape {}: at most {} dimensions are loaded",
                             shape_text(entry.shape), Shape::kMaxRank));
   }
-  return {name,
-          Tensor::from_host(device, Shape(entry.shape), *dtype,
-                            values_of(start.file, entry, *dtype), MemoryKind::kWorkspace, name)};
+  return {name, Tensor::from_host_bytes(device, Shape(entry.shape), *dtype,
+                                        start.file.bytes_of(entry), MemoryKind::kWorkspace, name)};
 }
 
 /// Floating values become others of any precision, as in PyTorch, but no counters.
@@ -106,7 +77,7 @@ std::vector<SafetensorsEntry> renamed_entries(std::vector<SafetensorsEntry> entr
 
 void add(SafetensorsFile& file, std::string name, const Tensor& tensor) {
   file.add(std::move(name), safetensors_dtype(tensor.dtype()), tensor.shape().sizes(),
-           bytes_of(tensor));
+           host_bytes(tensor));
 }
 
 }  // namespace
@@ -185,11 +156,7 @@ void restore_buckets(const StartingPoint& start, Strategy& strategy) {
 }
 
 std::string checkpoint_path(const Scenario& scenario, std::int64_t step) {
-  std::string path = scenario.save;
-  if (const std::size_t at = path.find(kStepMark); at != std::string::npos) {
-    path.replace(at, kStepMark.size(), fmt::format("{}", step));
-  }
-  return path;
+  return save_path(scenario.save, fmt::format("{}", step));
 }
 
 void save_checkpoint(const Scenario& scenario, const TrainingState& state, const Module& module,

@@ -1,9 +1,30 @@
 #include "parallel/coalesce.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <utility>
 
+#include "ringside/error.h"
+
 namespace ringside {
+namespace {
+
+/// Of all of them: views into one buffer have its dtype.
+DType dtype_of(const std::vector<Tensor>& tensors) {
+  if (tensors.empty()) return DType::kFloat32;
+  const Tensor& first = tensors.front();
+  for (const Tensor& tensor : tensors) {
+    if (tensor.dtype() == first.dtype()) continue;
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("'{}' is {} and '{}' is {}: a flat buffer has one dtype", first.name(),
+                            to_string(first.dtype()), tensor.name(), to_string(tensor.dtype())),
+                "one buffer for the tensors of each dtype");
+  }
+  return first.dtype();
+}
+
+}  // namespace
 
 std::vector<std::vector<std::size_t>> coalesce(const std::vector<Tensor>& tensors,
                                                std::size_t limit) {
@@ -32,7 +53,7 @@ FlatBuffer::FlatBuffer(Device& device, const std::vector<Tensor>& models, Memory
                        std::string_view name) {
   std::int64_t elements = 0;
   for (const Tensor& model : models) elements += model.numel();
-  const DType dtype = models.empty() ? DType::kFloat32 : models.front().dtype();
+  const DType dtype = dtype_of(models);
   flat = Tensor::empty(device, Shape{elements}, dtype, kind, name);
   std::size_t offset = 0;
   for (const Tensor& model : models) {

@@ -28,7 +28,8 @@ struct FlatBuffer {
   Tensor flat;                ///< one-dimensional
   std::vector<Tensor> views;  ///< in order, each in its tensor's shape and with its name
 
-  /// Room for tensors like `models`, on `device`.
+  /// Room for tensors like `models`, on `device`. Throws Error(kInvalidArgument) for models of
+  /// several dtypes.
   FlatBuffer(Device& device, const std::vector<Tensor>& models, MemoryKind kind,
              std::string_view name);
   /// Enqueues the copies of `tensors` into the views; undefined ones become zeros.

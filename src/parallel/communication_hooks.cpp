@@ -4,6 +4,7 @@
 
 #include "parallel/bucket_operations.h"
 #include "parallel/exchange.h"
+#include "parallel/in_place_call.h"
 #include "ringside/ddp.h"
 
 namespace ringside {
@@ -26,14 +27,7 @@ ReducedBucket reduce_compressed(const GradientBucket& bucket, Rank& rank, DType 
 }  // namespace
 
 Work all_reduce_in_place(const Rank& rank, const Tensor& tensor, Algorithm algorithm) {
-  CollectiveCall call;
-  call.operation = Operation::kAllReduce;
-  call.algorithm = algorithm;
-  call.count = static_cast<std::size_t>(tensor.numel());
-  call.dtype = tensor.dtype();
-  call.send = tensor.array();
-  call.recv = tensor.array();
-  return enqueue_collective(rank, std::move(call));
+  return enqueue_collective(rank, in_place_call(Operation::kAllReduce, tensor, algorithm));
 }
 
 CommunicationHook all_reduce_hook(Algorithm algorithm) {

@@ -57,6 +57,21 @@ DataParallelOptions completed(DataParallelOptions options, const World& world) {
   return options;
 }
 
+void check_calls(const std::vector<std::shared_ptr<Module>>& replicas,
+                 const std::vector<Arguments>& calls, std::size_t device_ids) {
+  if (replicas.size() != calls.size()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("parallel_apply: {} replicas for {} calls: each needs one",
+                            replicas.size(), calls.size()),
+                "replicate as often as scatter returned arguments");
+  }
+  if (replicas.size() > device_ids) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("parallel_apply: {} replicas for {} device ids: at most one for each",
+                            replicas.size(), device_ids));
+  }
+}
+
 /// module.to(device).
 void move_module(Module& module, Device& device) {
   const auto all_moved = [&](const std::vector<NamedTensor>& entries) {
@@ -166,6 +181,11 @@ std::vector<Arguments> DataParallel::scatter(const Arguments& arguments) {
 // ---------------------------------------------------------------- replicate, apply, gather
 
 std::vector<std::shared_ptr<Module>> DataParallel::replicate(std::size_t count) {
+  if (count == 0 || count > options_.device_ids.size()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("replicate: {} copies for {} device ids: must be from 1 to {}", count,
+                            options_.device_ids.size(), options_.device_ids.size()));
+  }
   const StepScope phase(devices_, Phase::kReplicate);
   const std::shared_ptr<DrivenGroup>& group =
       group_of({options_.device_ids.begin(),
@@ -186,6 +206,7 @@ std::vector<std::shared_ptr<Module>> DataParallel::replicate(std::size_t count) 
 std::vector<Value> DataParallel::parallel_apply(
     const std::vector<std::shared_ptr<Module>>& replicas, const std::vector<Arguments>& calls,
     const Call& call) {
+  check_calls(replicas, calls, options_.device_ids.size());
   const StepScope phase(devices_, Phase::kForward);
   std::vector<Value> outputs;
   std::exception_ptr first_error;
@@ -195,12 +216,17 @@ std::vector<Value> DataParallel::parallel_apply(
     context.host_thread = replica_names_[i];
     const ContextScope thread(device, context);
     // The others are not stopped: in PyTorch they are threads, and it waits for all.
+    const auto prefix = [&] {
+      return fmt::format("in replica {} on device {}: ", i, device.rank());
+    };
     try {
       outputs.push_back(call ? call(*replicas[i], calls[i]) : replicas[i]->call(calls[i]));
     } catch (const Error& error) {
+      if (!first_error) first_error = std::make_exception_ptr(error.with_prefix(prefix()));
+    } catch (const std::exception& error) {
       if (first_error) continue;
-      first_error = std::make_exception_ptr(
-          error.with_prefix(fmt::format("in replica {} on device {}: ", i, device.rank())));
+      first_error =
+          std::make_exception_ptr(Error(ErrorKind::kTrainingFailed, prefix() + error.what()));
     }
   }
   if (first_error) std::rethrow_exception(first_error);
@@ -231,6 +257,9 @@ Tensor DataParallel::gather_tensors(std::vector<Tensor> parts) {
 }
 
 Value DataParallel::gather(const std::vector<Value>& outputs) {
+  if (outputs.empty()) {
+    throw Error(ErrorKind::kInvalidArgument, "gather: there are no outputs, must be at least one");
+  }
   const StepScope phase(devices_, Phase::kGatherOutput);
   return gather_values(
       outputs, [this](std::vector<Tensor> parts) { return gather_tensors(std::move(parts)); });

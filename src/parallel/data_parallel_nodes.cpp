@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "parallel/coalesce.h"
+#include "parallel/in_place_call.h"
 #include "parallel/step_scope.h"
 
 namespace ringside {
@@ -22,18 +23,6 @@ std::vector<Tensor> select(std::span<const Tensor> tensors, const std::vector<st
   selected.reserve(indices.size());
   for (const std::size_t index : indices) selected.push_back(tensors[first + index]);
   return selected;
-}
-
-Work call_rooted(Communicator& communicator, Stream& stream, Operation operation,
-                 Algorithm algorithm, const Tensor& flat) {
-  CollectiveCall call;
-  call.operation = operation;
-  call.algorithm = algorithm;
-  call.count = static_cast<std::size_t>(flat.numel());
-  call.dtype = flat.dtype();
-  call.send = flat.array();
-  call.recv = flat.array();
-  return communicator.call(std::move(call), stream);
 }
 
 /// Outputs are numbered member by member: copy p on member m is output m * tensors + p.
@@ -64,8 +53,8 @@ class Broadcast : public Node {
             select(gradients, piece, static_cast<std::size_t>(member) * originals_.size()));
       }
       group_->collective([&](int member, Communicator& communicator, Stream& stream) {
-        return call_rooted(communicator, stream, Operation::kReduce, algorithm_,
-                           flats[static_cast<std::size_t>(member)].flat);
+        const Tensor& flat = flats[static_cast<std::size_t>(member)].flat;
+        return communicator.call(in_place_call(Operation::kReduce, flat, algorithm_), stream);
       });
       for (std::size_t i = 0; i < piece.size(); ++i) {
         if (next()[piece[i]].node) sums[piece[i]] = flats.front().views[i];
@@ -122,8 +111,8 @@ std::vector<std::vector<Tensor>> broadcast_tensors(const std::vector<Tensor>& te
     }
     flats.front().copy_in(select(copies[0], piece));
     group->collective([&](int member, Communicator& communicator, Stream& stream) {
-      return call_rooted(communicator, stream, Operation::kBroadcast, algorithm,
-                         flats[static_cast<std::size_t>(member)].flat);
+      const Tensor& flat = flats[static_cast<std::size_t>(member)].flat;
+      return communicator.call(in_place_call(Operation::kBroadcast, flat, algorithm), stream);
     });
     for (std::size_t member = 1; member < copies.size(); ++member) {
       for (std::size_t i = 0; i < piece.size(); ++i) {

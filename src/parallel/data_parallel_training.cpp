@@ -6,6 +6,7 @@
 // already holds the 1/B. Nothing is sent after the update; the next forward replicates, that of an
 // evaluation too.
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include "parallel/step_scope.h"
@@ -18,11 +19,15 @@ namespace {
 
 constexpr const char* kFlag = "flag";
 
-/// A module whose forward has a keyword that is no tensor, and does nothing with it.
-Value call_with_flag(Module& module, const Arguments& arguments) {
-  Arguments known = arguments;
-  std::erase_if(known.keywords, [](const NamedValue& keyword) { return keyword.first == kFlag; });
-  return module.call(known);
+/// What a module's forward knows that has a keyword for a flag, and does nothing with it.
+Arguments without_flag(Arguments arguments) {
+  std::erase_if(arguments.keywords,
+                [](const NamedValue& keyword) { return keyword.first == kFlag; });
+  return arguments;
+}
+
+Value call_without_flag(Module& module, const Arguments& arguments) {
+  return module.call(without_flag(arguments));
 }
 
 class DataParallelTraining : public Strategy {
@@ -46,9 +51,11 @@ class DataParallelTraining : public Strategy {
 
  private:
   const std::vector<Device*>& devices() const { return wrapper_.devices(); }
+  static Arguments arguments_of(std::vector<Value> positional, const StepDirectives& directives);
   Tensor forward(const Tensor& inputs, const StepDirectives& directives);
   Tensor loss_of(const Batch& batch, const StepDirectives& directives);
-  Tensor loss_in_forward(const Batch& batch);
+  Value own_loss(Module& module, const Arguments& arguments) const;
+  Tensor loss_in_forward(const Batch& batch, const StepDirectives& directives);
   void update(const StepDirectives& directives);
 
   DataParallel wrapper_;
@@ -56,21 +63,33 @@ class DataParallelTraining : public Strategy {
   std::unique_ptr<Optimizer> optimizer_;
 };
 
-Tensor DataParallelTraining::forward(const Tensor& inputs, const StepDirectives& directives) {
-  Arguments arguments{{inputs}, {}};
-  if (!directives.flag_keyword) return wrapper_.forward(arguments).get<Tensor>();
-  arguments.keywords.emplace_back(kFlag, true);
-  return wrapper_.forward(arguments, call_with_flag).get<Tensor>();
+Arguments DataParallelTraining::arguments_of(std::vector<Value> positional,
+                                             const StepDirectives& directives) {
+  Arguments arguments{std::move(positional), {}};
+  if (directives.flag_keyword) arguments.keywords.emplace_back(kFlag, true);
+  return arguments;
 }
 
-/// The module returns its own mean loss, a number without dimensions; the script makes one of them.
-Tensor DataParallelTraining::loss_in_forward(const Batch& batch) {
+Tensor DataParallelTraining::forward(const Tensor& inputs, const StepDirectives& directives) {
+  return wrapper_.forward(arguments_of({inputs}, directives), call_without_flag).get<Tensor>();
+}
+
+/// forward(input, target) of a module that returns its own mean loss, without dimensions.
+Value DataParallelTraining::own_loss(Module& module, const Arguments& arguments) const {
+  if (arguments.positional.empty()) {
+    throw Error(ErrorKind::kTrainingFailed,
+                "forward() missing 2 required positional arguments: 'input' and 'target'",
+                "a replica without rows is called with what goes to all");
+  }
+  const Tensor output = module.forward(arguments.positional[0].get<Tensor>());
+  return reshape(training_.loss(output, arguments.positional[1].get<Tensor>()), Shape{});
+}
+
+/// The script makes one loss of those that the replicas return.
+Tensor DataParallelTraining::loss_in_forward(const Batch& batch, const StepDirectives& directives) {
   const Value gathered = wrapper_.forward(
-      {{batch.inputs, batch.targets}, {}}, [this](Module& module, const Arguments& arguments) {
-        const Tensor output = module.forward(arguments.positional[0].get<Tensor>());
-        return Value(
-            reshape(training_.loss(output, arguments.positional[1].get<Tensor>()), Shape{}));
-      });
+      arguments_of({batch.inputs, batch.targets}, directives),
+      [this](Module& module, const Arguments& arguments) { return own_loss(module, arguments); });
   const StepScope phase(devices(), Phase::kLoss);
   const auto& losses = gathered.get<Tensor>();
   const Tensor total = sum(losses);
@@ -80,7 +99,10 @@ Tensor DataParallelTraining::loss_in_forward(const Batch& batch) {
 }
 
 Tensor DataParallelTraining::loss_of(const Batch& batch, const StepDirectives& directives) {
-  if (training_.loss_in == LossPlace::kForward && !directives.bypass) return loss_in_forward(batch);
+  if (training_.loss_in == LossPlace::kForward && !directives.bypass) {
+    return loss_in_forward(batch, directives);
+  }
+  // To the bare module a flag is nothing: it has no replica without rows.
   const Tensor output = directives.bypass ? wrapper_.module().forward(batch.inputs)
                                           : forward(batch.inputs, directives);
   const StepScope phase(devices(), Phase::kLoss);
@@ -116,7 +138,8 @@ StepResult DataParallelTraining::train_step(const Batch& batch, int step,
 
 Tensor DataParallelTraining::evaluate(const Batch& batch) {
   const StepScope phase(devices(), Phase::kEvaluate);
-  for (Device* device : devices()) device->context().grad_enabled = false;
+  std::deque<NoGradScope> no_grad;
+  for (Device* device : devices()) no_grad.emplace_back(*device);
   wrapper_.module().train(false);
   return forward(batch.inputs, {});
 }

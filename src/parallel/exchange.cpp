@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "parallel/coalesce.h"
+#include "parallel/in_place_call.h"
 
 namespace ringside {
 namespace {
@@ -19,16 +20,6 @@ std::vector<std::int64_t> as_integers(const std::vector<double>& values) {
   return integers;
 }
 
-CollectiveCall in_place(Operation operation, const Tensor& tensor) {
-  CollectiveCall call;
-  call.operation = operation;
-  call.count = static_cast<std::size_t>(tensor.numel());
-  call.dtype = tensor.dtype();
-  call.send = tensor.array();
-  call.recv = tensor.array();
-  return call;
-}
-
 }  // namespace
 
 Work enqueue_collective(const Rank& rank, CollectiveCall call) {
@@ -43,7 +34,7 @@ void broadcast_from(int root, Rank& rank, const std::vector<Tensor>& tensors, st
     for (const std::size_t index : piece) selected.push_back(tensors[index]);
     FlatBuffer flat(rank.device, selected, MemoryKind::kWorkspace, "broadcast");
     flat.copy_in(selected);
-    CollectiveCall call = in_place(Operation::kBroadcast, flat.flat);
+    CollectiveCall call = in_place_call(Operation::kBroadcast, flat.flat);
     call.root = root;
     enqueue_collective(rank, std::move(call)).wait(rank.device.compute());
     if (rank.rank != root) flat.copy_out(selected);
@@ -56,20 +47,21 @@ std::shared_ptr<const RankExchange> exchange_between_ranks(const Rank& rank) {
   exchange.gather = [rank](const Tensor& own) {
     Tensor all = Tensor::empty(rank.device, Shape{rank.communicator.size(), own.numel()},
                                own.dtype(), MemoryKind::kActivations, own.name());
-    CollectiveCall call = in_place(Operation::kAllGather, own);
+    CollectiveCall call = in_place_call(Operation::kAllGather, own);
     call.recv = all.array();
     enqueue_collective(rank, std::move(call)).wait(rank.device.compute());
     return all;
   };
   exchange.sum = [rank](const Tensor& values) {
-    enqueue_collective(rank, in_place(Operation::kAllReduce, values)).wait(rank.device.compute());
+    enqueue_collective(rank, in_place_call(Operation::kAllReduce, values))
+        .wait(rank.device.compute());
   };
   return std::make_shared<const RankExchange>(std::move(exchange));
 }
 
 std::vector<std::int64_t> list_of_root(Rank& rank, const std::vector<std::int64_t>& own) {
   const Tensor list = list_on_device(rank, {own.begin(), own.end()}, DType::kInt64);
-  enqueue_collective(rank, in_place(Operation::kBroadcast, list)).wait(rank.device.compute());
+  enqueue_collective(rank, in_place_call(Operation::kBroadcast, list)).wait(rank.device.compute());
   const std::vector<std::int64_t> of_root = as_integers(host_values(list));
   return rank.device.executes() ? of_root : own;
 }
@@ -91,7 +83,7 @@ std::vector<std::int64_t> value_of_all(Rank& rank, std::int64_t value) {
 
 std::int64_t largest_of_all(Rank& rank, std::int64_t value) {
   const Tensor largest = list_on_device(rank, {static_cast<double>(value)}, DType::kInt64);
-  CollectiveCall call = in_place(Operation::kAllReduce, largest);
+  CollectiveCall call = in_place_call(Operation::kAllReduce, largest);
   call.op = ReduceOp::kMax;
   enqueue_collective(rank, std::move(call)).wait(rank.device.compute());
   return static_cast<std::int64_t>(host_value(largest, static_cast<double>(value)));
@@ -99,7 +91,7 @@ std::int64_t largest_of_all(Rank& rank, std::int64_t value) {
 
 std::vector<double> sum_of_all(Rank& rank, const std::vector<double>& own) {
   const Tensor sums = list_on_device(rank, own, DType::kFloat64);
-  enqueue_collective(rank, in_place(Operation::kAllReduce, sums)).wait(rank.device.compute());
+  enqueue_collective(rank, in_place_call(Operation::kAllReduce, sums)).wait(rank.device.compute());
   return host_values(sums);
 }
 

@@ -28,7 +28,8 @@ class NoOptimizer final : public Optimizer {
 };
 
 /// sum += terms, in order, each times `factor` before it is added (as DDP divides before it adds);
-/// the first term begins the sum unless `continues`. One recorded op each; overwrites `terms`.
+/// the first term begins the sum unless `continues`. One recorded op each; overwrites the terms
+/// that are scaled and added.
 void accumulate(Tensor& sum, std::vector<Tensor>& terms, double factor, bool continues);
 
 }  // namespace ringside

@@ -6,7 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <optional>
 #include <vector>
+
+#include "ringside/nn.h"
 
 namespace ringside {
 
@@ -19,10 +23,31 @@ struct ServerTurn {
   bool operator==(const ServerTurn&) const = default;
 };
 
-/// All turns of one epoch. A worker pulls as soon as it may, in the order of workers where several
-/// may; which of those that compute pushes next is drawn. Each worker's turns alternate between
-/// pull and push.
-std::vector<ServerTurn> asynchronous_order(int workers, int steps, int staleness,
-                                           std::uint64_t seed);
+/// The turns of one epoch, one after the other. A worker pulls as soon as it may, in the order of
+/// workers where several may; which of those that compute pushes next is drawn. Each worker's turns
+/// alternate between pull and push.
+class AsynchronousOrder {
+ public:
+  AsynchronousOrder(int workers, int steps, int staleness, std::uint64_t seed);
+  /// None when every worker has pushed all its steps.
+  std::optional<ServerTurn> next();
+
+ private:
+  /// Lets `worker` pull if it may.
+  void begin_step(int worker);
+  ServerTurn pull();
+  ServerTurn push();
+
+  int steps_;
+  int staleness_;
+  Generator generator_;
+  std::vector<int> finished_;            // steps of each worker
+  std::vector<std::int64_t> pulled_at_;  // in pushes so far
+  std::int64_t pushes_ = 0;
+  int slowest_ = 0;               // steps that every worker has finished
+  std::int64_t slowest_workers_;  // workers that have finished no more
+  std::vector<int> computing_;    // workers that may pull, or have pulled and not pushed; ascending
+  std::deque<int> pulling_;       // of them, those that may pull
+};
 
 }  // namespace ringside

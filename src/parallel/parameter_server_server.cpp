@@ -72,9 +72,9 @@ class ParameterServer : public Strategy {
   std::vector<NamedTensor> pieces_;  // of the lead: the parameters that lie in `weights_`
   std::unique_ptr<Optimizer> optimizer_ = std::make_unique<NoOptimizer>();
 
-  std::vector<ServerTurn> turns_;  // asynchronous: of this epoch
-  std::size_t next_turn_ = 0;
-  std::optional<int> first_step_;  // of the epoch, in the run
+  std::optional<AsynchronousOrder> order_;  // asynchronous: of this epoch
+  std::optional<ServerTurn> turn_;          // the next one
+  std::optional<int> first_step_;           // of the epoch, in the run
 };
 
 ParameterServer::ParameterServer(std::shared_ptr<Module> module, Rank& rank,
@@ -208,17 +208,17 @@ void ParameterServer::synchronous_step() {
 
 void ParameterServer::begin_epoch(int epoch, int steps) {
   if (!options_.asynchronous) return;
-  turns_ = asynchronous_order(layout_.workers(), steps, options_.staleness,
-                              options_.seed + static_cast<std::uint64_t>(epoch));
-  next_turn_ = 0;
+  order_.emplace(layout_.workers(), steps, options_.staleness,
+                 options_.seed + static_cast<std::uint64_t>(epoch));
+  turn_ = order_->next();
   first_step_.reset();
 }
 
 /// As many pushes as there are workers, and the pulls before the next one.
 void ParameterServer::asynchronous_step(int step) {
   if (!first_step_) first_step_ = step;
-  for (int pushes = 0; next_turn_ < turns_.size(); ++next_turn_) {
-    const ServerTurn& turn = turns_[next_turn_];
+  for (int pushes = 0; turn_; turn_ = order_->next()) {
+    const ServerTurn turn = *turn_;
     const bool is_push = turn.kind == ServerTurn::Kind::kPush;
     if (is_push && pushes++ == layout_.workers()) break;
     const StepScope scope(devices_, *first_step_ + turn.step, Phase::kAggregate);

@@ -1,13 +1,12 @@
 // Which parameters share a bucket: at first, and after the rebuild.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "parallel/ddp_buckets.h"
 #include "parallel/exchange.h"
 #include "parallel/reducer.h"
 #include "ringside/error.h"
@@ -45,6 +44,10 @@ BucketedTensor bucketed(const Tensor& parameter) {
   return {parameter.bytes(), parameter.dtype(), parameter.device().rank()};
 }
 
+BucketLimits limits_of(const DdpWrapperOptions& options) {
+  return {options.first_bucket_bytes, options.bucket_cap_bytes};
+}
+
 [[noreturn]] void throw_bad_buckets(std::string_view parameter, std::string_view problem) {
   throw Error(ErrorKind::kInvalidInput, fmt::format("buckets: '{}' {}", parameter, problem),
               "the file is damaged or was changed by hand; take another checkpoint");
@@ -55,14 +58,7 @@ BucketedTensor bucketed(const Tensor& parameter) {
 void Reducer::make_first_buckets() {
   std::vector<BucketedTensor> tensors;
   for (const NamedTensor& parameter : parameters_) tensors.push_back(bucketed(parameter.tensor));
-  const std::size_t unlimited = std::numeric_limits<std::size_t>::max();
-  Assignment assignment =
-      assign_buckets(tensors, finds_unused() ? std::vector{options_.first_bucket_bytes,
-                                                           options_.bucket_cap_bytes}
-                                             : std::vector{unlimited})
-          .buckets;
-  std::reverse(assignment.begin(), assignment.end());
-  make_buckets(assignment);
+  make_buckets(first_buckets(tensors, limits_of(options_), finds_unused()).buckets);
 }
 
 Assignment Reducer::rebuilt_assignment() const {
@@ -70,9 +66,7 @@ Assignment Reducer::rebuilt_assignment() const {
   for (const std::size_t index : ready_order_) {
     tensors.push_back(bucketed(parameters_[index].tensor));
   }
-  return assign_buckets(tensors, {options_.first_bucket_bytes, options_.bucket_cap_bytes},
-                        ready_order_)
-      .buckets;
+  return rebuilt_buckets(tensors, limits_of(options_), ready_order_).buckets;
 }
 
 void Reducer::rebuild() {
@@ -109,6 +103,11 @@ void Reducer::restore_buckets(const BucketNames& buckets) {
       if (found == left.end()) throw_bad_buckets(name, "is in two buckets, or no parameter");
       assignment.back().push_back(found->second);
       left.erase(found);
+      const DType own = parameters_[assignment.back().back()].tensor.dtype();
+      const DType first = parameters_[assignment.back().front()].tensor.dtype();
+      if (own == first) continue;
+      throw_bad_buckets(name, fmt::format("is {} in a bucket of {}, which has one dtype",
+                                          to_string(own), to_string(first)));
     }
   }
   if (!left.empty()) throw_bad_buckets(left.begin()->first, "is in none of the buckets");

@@ -7,6 +7,7 @@
 
 #include "core/counted.h"
 #include "core/nearest_name.h"
+#include "core/split.h"
 #include "parallel/event_checks.h"
 #include "ringside/error.h"
 #include "ringside/nn.h"
@@ -17,23 +18,12 @@ namespace {
 
 using Kind = ScenarioEvent::Kind;
 
-/// The parts of a text between commas.
-std::vector<std::string> names_in(std::string_view list) {
-  std::vector<std::string> names;
-  while (!list.empty()) {
-    const std::size_t comma = std::min(list.find(','), list.size());
-    names.emplace_back(list.substr(0, comma));
-    list.remove_prefix(std::min(comma + 1, list.size()));
-  }
-  return names;
-}
-
 /// As the parameters' names begin in the state_dict of a wrapper.
 constexpr std::string_view kWrapper = "module.";
 
 void freeze(Module& module, const Scenario& scenario) {
   try {
-    for (const std::string& name : names_in(scenario.frozen)) {
+    for (const std::string& name : split<std::string>(scenario.frozen, ',')) {
       parameter_named(module, name).set_requires_grad(false);
     }
   } catch (const Error& error) {

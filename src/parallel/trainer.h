@@ -44,7 +44,10 @@ struct TrainingPlan {
   SingleDevice single_device = {};       ///< with Scenario::verify
 
   /// Where the training begins: after these steps, epochs and batches.
-  TrainingState first() const { return start && start->state ? *start->state : TrainingState(); }
+  const TrainingState& first() const {
+    static const TrainingState kNewTraining;
+    return start && start->state ? *start->state : kNewTraining;
+  }
 };
 
 /// What a loop leaves behind.

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "core/fnv1a.h"
+#include "core/split.h"
 #include "core/whole_number.h"
 #include "ringside/error.h"
 #include "scenario/options.h"
@@ -67,16 +68,6 @@ std::string text_of(const BucketNames& buckets) {
     texts.push_back(fmt::format("{}", fmt::join(names, ",")));
   }
   return fmt::format("{}", fmt::join(texts, ";"));
-}
-
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(separator), text.size());
-    parts.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
 }
 
 std::string key_of(const ScenarioOption& option) {
@@ -168,8 +159,8 @@ TrainingState training_state_of(const SafetensorsMetadata& metadata, const std::
   state.step = number_at(metadata, kStep, kMaxSteps, path);
   state.epoch = number_at(metadata, kEpoch, kMaxSteps, path);
   state.batches = number_at(metadata, kBatches, kMaxSteps, path);
-  for (const std::string& bucket : split(text_at(metadata, kBuckets), ';')) {
-    state.buckets.push_back(split(bucket, ','));
+  for (const std::string& bucket : split<std::string>(text_at(metadata, kBuckets), ';')) {
+    state.buckets.push_back(split<std::string>(bucket, ','));
   }
   state.data = text_at(metadata, kData);
   return state;

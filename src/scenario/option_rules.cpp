@@ -8,6 +8,7 @@
 
 #include "core/counted.h"
 #include "core/nearest_name.h"
+#include "core/split.h"
 #include "ringside/error.h"
 
 namespace ringside::option_rules {
@@ -65,11 +66,7 @@ std::string not_empty(Text name, Text text) {
 
 void check_one_of(Text name, Text value, Text choices) {
   if (is_listed(value, choices)) return;
-  std::vector<Text> names;
-  for (std::size_t at = 0; at < choices.size(); at += names.back().size() + 1) {
-    names.push_back(choices.substr(at, choices.find(' ', at) - at));
-  }
-  const std::string nearest = nearest_name(value, names);
+  const std::string nearest = nearest_name(value, split(choices, ' '));
   throw_value(name, fmt::format("'{}'", value), fmt::format("must be one of {}", choices),
               nearest.empty() ? "" : fmt::format("did you mean {}?", nearest));
 }
@@ -118,11 +115,8 @@ void check_set_to_none(const Scenario& s, Text name) {
 
 std::vector<std::size_t> parse_byte_list(Text name, Text text) {
   std::vector<std::size_t> sizes;
-  for (std::size_t comma = 0; comma != Text::npos;) {
-    comma = text.find(',');
-    sizes.push_back(parse_bytes(name, text.substr(0, comma)));
-    text.remove_prefix(comma == Text::npos ? text.size() : comma + 1);
-  }
+  for (const Text size : split(text, ',')) sizes.push_back(parse_bytes(name, size));
+  if (sizes.empty()) parse_bytes(name, text);  // which says why
   return sizes;
 }
 

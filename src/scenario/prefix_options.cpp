@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
 
+#include "core/split.h"
 #include "ringside/error.h"
 
 namespace ringside {
@@ -35,11 +35,7 @@ std::vector<PrefixRule> prefix_rules(std::string_view strip, std::string_view ad
   std::vector<PrefixRule> rules;
   if (!strip.empty()) rules.push_back({checked("strip-prefix", strip), ""});
   if (!add.empty()) rules.push_back({"", checked("add-prefix", add)});
-  while (!rename.empty()) {
-    const std::size_t end = std::min(rename.find(','), rename.size());
-    rules.push_back(rule_of(rename.substr(0, end)));
-    rename.remove_prefix(std::min(end + 1, rename.size()));
-  }
+  for (const std::string_view pair : split(rename, ',')) rules.push_back(rule_of(pair));
   return rules;
 }
 

@@ -14,6 +14,7 @@
 #include "scenario/events.h"
 #include "scenario/options.h"
 #include "scenario/prefix_options.h"
+#include "scenario/save_path.h"
 #include "scenario/values.h"
 
 namespace ringside {
@@ -126,12 +127,7 @@ void check_checkpoints(const Scenario& scenario) {
                               scenario.save_every > 0 ? "save-every" : "save-wrapped"),
                   "add --save FILE");
   }
-  std::string name = scenario.save;
-  constexpr std::string_view kStepMark = "{step}";
-  if (const std::size_t at = name.find(kStepMark); at != std::string::npos) {
-    name.erase(at, kStepMark.size());
-  }
-  if (name.find_first_of("{}") != std::string::npos) {
+  if (save_path(scenario.save, "").find_first_of("{}") != std::string::npos) {
     throw_invalid(fmt::format("save '{}': only {} stands for something", scenario.save, kStepMark),
                   "name the file without other braces");
   }
@@ -268,6 +264,10 @@ void complete_scenario(RunRequest& request) {
     }
   }
   if (scenario.strategy == "ps") complete_parameter_server(request);
+  // A file's option may have lost its meaning to an option that came later.
+  for (const std::string_view name : request.given) {
+    check_option(scenario, *find_scenario_option(name));
+  }
   scenario.validate();
 }
 

@@ -31,6 +31,28 @@ struct Channels {
   }
 };
 
+/// Mean and sum of squared deviations of every channel; zeros of none.
+struct ChannelStatistics {
+  template <typename T>
+  ChannelStatistics(const Channels& channels, const T* x)
+      : mean(channels.channels, 0.0), squares(channels.channels, 0.0) {
+    const auto count = static_cast<double>(channels.per_channel);
+    channels.for_each([&](std::int64_t c, std::int64_t i) { mean[c] += x[i]; });
+    for (double& m : mean) m = count > 0 ? m / count : 0;
+    channels.for_each([&](std::int64_t c, std::int64_t i) {
+      const double deviation = x[i] - mean[c];
+      squares[c] += deviation * deviation;
+    });
+  }
+  std::vector<double> mean, squares;
+};
+
+/// running = momentum * batch + (1 - momentum) * running.
+template <typename T>
+void move_running(T& running, double batch, double momentum) {
+  running = static_cast<T>(momentum * batch + (1 - momentum) * static_cast<double>(running));
+}
+
 /// Writes y = (x - mean) * inverse_std * weight + bias as one scale and one shift per channel.
 template <typename T>
 void normalise(const Channels& channels, const DeviceArray& y, const DeviceArray& x, const T* mean,

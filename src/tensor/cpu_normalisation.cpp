@@ -30,23 +30,13 @@ void CpuKernels::batch_norm(LaunchContext&, const DeviceArray& y, const DeviceAr
   visit_floating(x.dtype, [&]<typename T>() {
     const Channels channels(x.shape);
     const auto count = static_cast<double>(channels.per_channel);
-    const T* in = x.data<T>();
-    std::vector<double> mean(channels.channels, 0.0);
-    std::vector<double> squares(channels.channels, 0.0);
-    channels.for_each([&](std::int64_t c, std::int64_t i) { mean[c] += in[i]; });
-    for (double& m : mean) m /= count;
-    channels.for_each([&](std::int64_t c, std::int64_t i) {
-      const double deviation = in[i] - mean[c];
-      squares[c] += deviation * deviation;
-    });
-    const auto move = [momentum](T& running, double batch) {
-      running = static_cast<T>(momentum * batch + (1 - momentum) * static_cast<double>(running));
-    };
+    const ChannelStatistics batch(channels, x.data<T>());
     for (std::int64_t c = 0; c < channels.channels; ++c) {
-      saved_mean.data<T>()[c] = static_cast<T>(mean[c]);
-      saved_inverse_std.data<T>()[c] = static_cast<T>(1 / std::sqrt(squares[c] / count + epsilon));
-      move(running_mean.data<T>()[c], mean[c]);
-      move(running_variance.data<T>()[c], squares[c] / (count - 1));
+      saved_mean.data<T>()[c] = static_cast<T>(batch.mean[c]);
+      saved_inverse_std.data<T>()[c] =
+          static_cast<T>(1 / std::sqrt(batch.squares[c] / count + epsilon));
+      move_running(running_mean.data<T>()[c], batch.mean[c], momentum);
+      move_running(running_variance.data<T>()[c], batch.squares[c] / (count - 1), momentum);
     }
     normalise(channels, y, x, saved_mean.data<T>(), saved_inverse_std.data<T>(), weight, bias);
   });

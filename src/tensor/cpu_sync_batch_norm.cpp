@@ -11,22 +11,13 @@ void CpuKernels::batch_norm_statistics(LaunchContext&, const DeviceArray& out,
                                        const DeviceArray& x) {
   visit_floating(x.dtype, [&]<typename T>() {
     const Channels channels(x.shape);
-    const auto count = static_cast<double>(channels.per_channel);
-    const T* in = x.data<T>();
-    std::vector<double> mean(channels.channels, 0.0);
-    std::vector<double> squares(channels.channels, 0.0);
-    channels.for_each([&](std::int64_t c, std::int64_t i) { mean[c] += in[i]; });
-    for (double& m : mean) m = count > 0 ? m / count : 0;
-    channels.for_each([&](std::int64_t c, std::int64_t i) {
-      const double deviation = in[i] - mean[c];
-      squares[c] += deviation * deviation;
-    });
+    const ChannelStatistics of_x(channels, x.data<T>());
     T* statistics = out.data<T>();
     for (std::int64_t c = 0; c < channels.channels; ++c) {
-      statistics[c] = static_cast<T>(mean[c]);
-      statistics[channels.channels + c] = static_cast<T>(squares[c]);
+      statistics[c] = static_cast<T>(of_x.mean[c]);
+      statistics[channels.channels + c] = static_cast<T>(of_x.squares[c]);
     }
-    statistics[2 * channels.channels] = static_cast<T>(count);
+    statistics[2 * channels.channels] = static_cast<T>(channels.per_channel);
   });
 }
 
@@ -45,9 +36,6 @@ void CpuKernels::batch_norm_merge(LaunchContext&, const DeviceArray& mean,
     double values = 0;
     for (std::int64_t rank = 0; rank < ranks; ++rank) values += of(rank, 2 * channels);
     count.data<T>()[0] = static_cast<T>(values);
-    const auto move = [momentum](T& running, double batch) {
-      running = static_cast<T>(momentum * batch + (1 - momentum) * static_cast<double>(running));
-    };
     for (std::int64_t c = 0; c < channels; ++c) {
       double sum = 0;
       for (std::int64_t rank = 0; rank < ranks; ++rank) sum += of(rank, c) * of(rank, 2 * channels);
@@ -59,8 +47,8 @@ void CpuKernels::batch_norm_merge(LaunchContext&, const DeviceArray& mean,
       }
       mean.data<T>()[c] = static_cast<T>(middle);
       inverse_std.data<T>()[c] = static_cast<T>(1 / std::sqrt(squares / values + epsilon));
-      move(running_mean.data<T>()[c], middle);
-      move(running_variance.data<T>()[c], squares / (values - 1));
+      move_running(running_mean.data<T>()[c], middle, momentum);
+      move_running(running_variance.data<T>()[c], squares / (values - 1), momentum);
     }
   });
 }

@@ -59,8 +59,8 @@ void from_bytes(std::span<double> values, const std::byte* place, DType dtype) {
   });
 }
 
-/// Blocks until the values are there; all are `healthy` where nothing executes.
-void read_back(std::span<double> values, const Tensor& tensor, double healthy) {
+/// The tensor's bytes; blocks until they are there. None where nothing executes.
+std::shared_ptr<const Bytes> read_back(const Tensor& tensor) {
   Device& device = tensor.device();
   // Shared with the launch, which may still run after an error has ended the wait for it.
   const auto staged = staging(device, device.executes() ? tensor.bytes() : 0);
@@ -69,11 +69,31 @@ void read_back(std::span<double> values, const Tensor& tensor, double healthy) {
                 context.kernels.copy_to_host(context, staged->data(), from);
               });
   device.compute().synchronize();
-  if (device.executes()) {
-    from_bytes(values, staged->data(), tensor.dtype());
+  return staged;
+}
+
+/// All are `healthy` where nothing executes.
+void read_values(std::span<double> values, const Tensor& tensor, double healthy) {
+  const std::shared_ptr<const Bytes> bytes = read_back(tensor);
+  if (tensor.device().executes()) {
+    from_bytes(values, bytes->data(), tensor.dtype());
   } else {
     std::fill(values.begin(), values.end(), healthy);
   }
+}
+
+/// `fill(place)` writes the tensor's bytes; not called where nothing executes.
+template <typename Fill>
+Tensor sent_to_device(Device& device, const Shape& shape, DType dtype, MemoryKind kind,
+                      std::string_view name, const Fill& fill) {
+  Tensor tensor = Tensor::empty(device, shape, dtype, kind, name);
+  const auto staged = staging(device, device.executes() ? tensor.bytes() : 0);
+  if (device.executes()) fill(staged->data());
+  submit_copy(device, "copy-host-to-device", tensor.name(), tensor.bytes(), {},
+              {{tensor, "output"}}, [to = tensor.array(), staged](LaunchContext& context) {
+                context.kernels.copy_from_host(context, to, staged->data());
+              });
+  return tensor;
 }
 
 }  // namespace
@@ -117,14 +137,20 @@ Tensor Tensor::from_host(Device& device, const Shape& shape, DType dtype,
                 fmt::format("from_host: {} values do not fill shape {} of {} elements",
                             values.size(), to_string(shape), shape.numel()));
   }
-  Tensor tensor = empty(device, shape, dtype, kind, name);
-  const auto staged = staging(device, device.executes() ? tensor.bytes() : 0);
-  if (device.executes()) to_bytes(staged->data(), values, dtype);
-  submit_copy(device, "copy-host-to-device", tensor.name(), tensor.bytes(), {},
-              {{tensor, "output"}}, [to = tensor.array(), staged](LaunchContext& context) {
-                context.kernels.copy_from_host(context, to, staged->data());
-              });
-  return tensor;
+  return sent_to_device(device, shape, dtype, kind, name,
+                        [&](std::byte* place) { to_bytes(place, values, dtype); });
+}
+
+Tensor Tensor::from_host_bytes(Device& device, const Shape& shape, DType dtype,
+                               std::span<const std::byte> bytes, MemoryKind kind,
+                               std::string_view name) {
+  if (bytes.size() != static_cast<std::size_t>(shape.numel()) * size_of(dtype)) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("from_host_bytes: {} bytes do not fill shape {} of {} elements of {}",
+                            bytes.size(), to_string(shape), shape.numel(), to_string(dtype)));
+  }
+  return sent_to_device(device, shape, dtype, kind, name,
+                        [&](std::byte* place) { std::copy(bytes.begin(), bytes.end(), place); });
 }
 
 // ---------------------------------------------------------------- reading
@@ -132,8 +158,15 @@ Tensor Tensor::from_host(Device& device, const Shape& shape, DType dtype,
 std::vector<double> host_values(const Tensor& tensor, double healthy) {
   check_defined("host_values", {{tensor, "tensor"}});
   std::vector<double> values(static_cast<std::size_t>(tensor.numel()));
-  read_back(values, tensor, healthy);
+  read_values(values, tensor, healthy);
   return values;
+}
+
+std::vector<std::byte> host_bytes(const Tensor& tensor) {
+  check_defined("host_bytes", {{tensor, "tensor"}});
+  const std::shared_ptr<const Bytes> bytes = read_back(tensor);
+  if (!tensor.device().executes()) return std::vector<std::byte>(tensor.bytes());
+  return {bytes->begin(), bytes->end()};
 }
 
 double host_value(const Tensor& tensor, double healthy) {
@@ -142,7 +175,7 @@ double host_value(const Tensor& tensor, double healthy) {
     fail("host_value", fmt::format("tensor {} must have one element", to_string(tensor.shape())));
   }
   double value = 0;
-  read_back({&value, 1}, tensor, healthy);
+  read_values({&value, 1}, tensor, healthy);
   return value;
 }
 

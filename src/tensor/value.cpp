@@ -1,5 +1,9 @@
 #include "ringside/value.h"
 
+#include <fmt/format.h>
+
+#include "ringside/error.h"
+
 namespace ringside {
 namespace {
 
@@ -20,5 +24,12 @@ struct TypeName {
 }  // namespace
 
 std::string_view type_name(const Value& value) { return std::visit(TypeName{}, value.held); }
+
+void Value::throw_other_type(const Value& wanted) const {
+  const std::string_view name = wanted.is<NamedTupleValue>() ? "namedtuple" : type_name(wanted);
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("a value is of type {}, must be {}", type_name(*this), name),
+              "a module's forward must return what its caller takes");
+}
 
 }  // namespace ringside

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -97,6 +98,56 @@ TEST(Safetensors, AFileTakesNoNameTwiceAndNoWrongBytes) {
   EXPECT_EQ(add("0.bias", "F32"), "safetensors: the name '0.bias' is taken already");
   EXPECT_EQ(add("x", "F64"), "safetensors: 'x', F64 of shape 2, cannot have 8 bytes");
   EXPECT_EQ(add("x", "F31"), "safetensors: 'x', F31 of shape 2, cannot have 8 bytes");
+}
+
+// What is written must be read again.
+TEST(Safetensors, NamesAreUtf8WithoutNul) {
+  SafetensorsFile file;
+  const auto add = [&](const std::string& name) {
+    return error_text(ErrorKind::kInvalidArgument, [&] { file.add(name, "U8", {}, {}); });
+  };
+  EXPECT_EQ(add("w\xff"), "safetensors: the name \"w\\ufffd\" is not UTF-8");
+  EXPECT_EQ(add(std::string("a\0b", 3)), "safetensors: the name 'a\\x00b' has a NUL");
+  EXPECT_EQ(add("__metadata__"), "safetensors: the name '__metadata__' is taken already");
+}
+
+TEST(Safetensors, EntriesMadeByHandAreChecked) {
+  const auto refusal = [](const std::function<void(std::vector<SafetensorsEntry>&)>& change) {
+    SafetensorsFile file = small_file();
+    change(file.header.entries);
+    return error_text(ErrorKind::kInvalidArgument, [&] { to_safetensors(file); });
+  };
+  using Entries = std::vector<SafetensorsEntry>;
+  EXPECT_EQ(
+      refusal([](Entries& e) { e[0].begin = e[0].end = 1000; }),
+      "safetensors: '0.weight' at bytes 1000 to 1000 does not lie in the data, which have 52");
+  EXPECT_EQ(refusal([](Entries& e) { e[0].begin = 25; }),
+            "safetensors: '0.weight' at bytes 25 to 24 does not lie in the data, which have 52");
+  EXPECT_EQ(refusal([](Entries& e) { e[0].end = 20; }),
+            "safetensors: '0.weight', F32 of shape 2x3, cannot have 20 bytes");
+  EXPECT_EQ(refusal([](Entries& e) { e[0].dtype = "F31"; }),
+            "safetensors: '0.weight', F31 of shape 2x3, cannot have 24 bytes");
+  EXPECT_EQ(refusal([](Entries& e) { e[2].name = e[0].name; }),
+            "safetensors: the name '0.weight' is taken already");
+  EXPECT_EQ(refusal([](Entries& e) { e[0].name = "\xc3"; }),
+            "safetensors: the name \"\\ufffd\" is not UTF-8");
+}
+
+TEST(Safetensors, ANameThatWasAddedByHandIsTaken) {
+  SafetensorsFile file;
+  file.header.entries.push_back({"a", "U8", {0}, 0, 0});
+  const std::vector<std::int64_t> empty = {0};
+  EXPECT_EQ(error_text(ErrorKind::kInvalidArgument, [&] { file.add("a", "U8", empty, {}); }),
+            "safetensors: the name 'a' is taken already");
+}
+
+// Each by itself takes no longer than the first.
+TEST(Safetensors, ManyTensorsAreWrittenAndRead) {
+  constexpr int kMany = 100'000;
+  SafetensorsFile file;
+  const std::vector<std::int64_t> empty = {0};
+  for (int i = 0; i < kMany; ++i) file.add(std::to_string(i), "U8", empty, {});
+  EXPECT_EQ(parse_safetensors(to_safetensors(file), "t").header.entries.size(), kMany);
 }
 
 class SafetensorsFiles : public testing::Test {

@@ -1,13 +1,17 @@
 // ringside checkpoint, and checkpoints of ringside run, as a user has them.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "cli/documented_json.h"
 #include "cli/subprocess.h"
+#include "core/files.h"
+#include "ringside/checkpoint.h"
 
 namespace ringside::test {
 namespace {
@@ -109,6 +113,36 @@ TEST(Checkpoint, TheModelsTensorsAloneGoToAnotherFile) {
   EXPECT_EQ(
       run_ringside({"run", "--steps", "1", "--load", weights, "--strip-prefix", "module."}).status,
       0);
+}
+
+TEST(Checkpoint, TheFileItselfIsNotWrittenOver) {
+  const ScratchDirectory scratch;
+  const std::string file = scratch / "a.safetensors";
+  run_ringside({"run", "--steps", "2", "--save", file});
+  const std::string before = read_whole_file(file);
+  const ProcessResult refused =
+      run_ringside({"checkpoint", file, "--weights", scratch / "./a.safetensors"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.errors.find("would write its results over it"), std::string::npos)
+      << refused.errors;
+  EXPECT_EQ(read_whole_file(file), before);
+}
+
+TEST(Checkpoint, OneLongNameDoesNotPadAllRows) {
+  const ScratchDirectory scratch;
+  const std::string file = scratch / "a.safetensors";
+  SafetensorsFile written;
+  const std::vector<std::int64_t> empty = {std::int64_t{1} << 62, 3, 0};
+  written.add("begin" + std::string(1'000'000, 'x') + "end", "U8", empty, {});
+  for (int i = 0; i < 100; ++i) written.add(std::to_string(i), "U8", empty, {});
+  write_safetensors(written, file);
+  const ProcessResult shown = run_ringside({"checkpoint", file});
+  EXPECT_EQ(shown.status, 0) << shown.errors;
+  EXPECT_LT(shown.output.size(), 20'000U);
+  EXPECT_NE(shown.output.find("beginxxx"), std::string::npos) << shown.output;
+  EXPECT_NE(shown.output.find("xxxend "), std::string::npos) << shown.output;
+  EXPECT_NE(shown.output.find("101 tensors of the model with 0 elements"), std::string::npos)
+      << shown.output;
 }
 
 TEST(Checkpoint, AFullDiskFailsTheRunAndSaysWhy) {

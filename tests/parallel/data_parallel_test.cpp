@@ -212,5 +212,36 @@ TEST(DataParallel, AChunkOfOneRowBreaksBatchNormWithPyTorchsWords) {
       << message;
 }
 
+// Where a replica has no rows its forward misses all that is cut; the bare module is called once.
+TEST(DataParallel, AFlagGoesToEveryForward) {
+  const auto outcome = [](LossPlace loss_in, int devices, bool bypass) {
+    const auto world = sim_world(devices);
+    std::string message = "no error";
+    try {
+      world->drive([&] {
+        Device& home = world->device(0);
+        DataParallelTrainingOptions training = toy_training();
+        training.loss_in = loss_in;
+        const auto dp = make_data_parallel(toy_model(home), *world, {}, training);
+        StepDirectives directives;
+        directives.flag_keyword = true;
+        directives.bypass = bypass;
+        dp->train_step(toy_batch(home, {1, 2, 3}), 0, directives);
+      });
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kTrainingFailed);
+      message = error.what();
+    }
+    return message;
+  };
+  EXPECT_EQ(outcome(LossPlace::kForward, 3, false), "no error");
+  EXPECT_EQ(outcome(LossPlace::kForward, 4, false),
+            "in replica 3 on device 3: forward() missing 2 required positional arguments: 'input' "
+            "and 'target'");
+  EXPECT_EQ(outcome(LossPlace::kOutput, 4, false),
+            "in replica 3 on device 3: forward() missing 1 required positional argument: 'input'");
+  EXPECT_EQ(outcome(LossPlace::kForward, 4, true), "no error");
+}
+
 }  // namespace
 }  // namespace ringside::test

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "nn/layer_base.h"
 #include "ringside/data_parallel.h"
 #include "ringside/error.h"
+#include "support/error_text.h"
 #include "toy.h"
 
 namespace ringside::test {
@@ -201,6 +203,60 @@ TEST(DataParallelWrapper, TellsTheFirstErrorAfterAllReplicasHaveRun) {
   });
   EXPECT_EQ(refusal.message, "in replica 1 on device 1: of replica 1");
   EXPECT_EQ(ran, 3);
+}
+
+TEST(DataParallelWrapper, WaitsForAllReplicasWhateverOneThrows) {
+  const auto world = sim_world(3);
+  int ran = 0;
+  const Refusal refusal = refusal_of(*world, [&] {
+    DataParallel wrapper(make_tanh(), *world, {});
+    wrapper.forward({{rows_of(world->device(0), 3)}, {}}, [&](Module&, const Arguments&) -> Value {
+      if (ran++ == 0) throw std::out_of_range("no such row");
+      return {};
+    });
+  });
+  EXPECT_EQ(refusal.kind, ErrorKind::kTrainingFailed);
+  EXPECT_EQ(refusal.message, "in replica 0 on device 0: no such row");
+  EXPECT_EQ(ran, 3);
+}
+
+TEST(DataParallelWrapper, StepsRefuseWhatDoesNotFit) {
+  const auto world = sim_world(2);
+  const auto message = [&](const std::function<void(DataParallel&)>& step) {
+    const Refusal refusal = refusal_of(*world, [&] {
+      DataParallel wrapper(toy_model(world->device(0)), *world, {});
+      step(wrapper);
+    });
+    EXPECT_EQ(refusal.kind, ErrorKind::kInvalidArgument);
+    return refusal.message;
+  };
+  EXPECT_EQ(message([](DataParallel& dp) { dp.replicate(3); }),
+            "replicate: 3 copies for 2 device ids: must be from 1 to 2");
+  EXPECT_EQ(message([](DataParallel& dp) { dp.replicate(0); }),
+            "replicate: 0 copies for 2 device ids: must be from 1 to 2");
+  EXPECT_EQ(message([](DataParallel& dp) { dp.parallel_apply(dp.replicate(2), {{}}); }),
+            "parallel_apply: 2 replicas for 1 calls: each needs one");
+  EXPECT_EQ(message([](DataParallel& dp) {
+              auto replicas = dp.replicate(2);
+              replicas.push_back(replicas.front());
+              dp.parallel_apply(replicas, {{}, {}, {}});
+            }),
+            "parallel_apply: 3 replicas for 2 device ids: at most one for each");
+  EXPECT_EQ(message([](DataParallel& dp) { dp.gather({}); }),
+            "gather: there are no outputs, must be at least one");
+}
+
+TEST(DataParallelWrapper, AValueOfAnotherTypeIsNamed) {
+  const auto message = [](const std::function<void()>& get) {
+    return error_text(ErrorKind::kInvalidArgument, get);
+  };
+  const Value tuple = TupleValue{{1, 2}};
+  EXPECT_EQ(message([&] { tuple.get<Tensor>(); }), "a value is of type tuple, must be Tensor");
+  EXPECT_EQ(message([&] { Value().get<DictValue>(); }),
+            "a value is of type NoneType, must be dict");
+  EXPECT_EQ(message([&] { tuple.get<NamedTupleValue>(); }),
+            "a value is of type tuple, must be namedtuple");
+  EXPECT_EQ(tuple.get<TupleValue>().items.size(), 2U);
 }
 
 TEST(DataParallelWrapper, CallsRefuseWhatAModuleDoesNotTake) {

@@ -66,41 +66,41 @@ std::vector<double> replica_gradients(const std::vector<std::int64_t>& chunks) {
 
 using Numbers = std::vector<double>;
 
-TEST(Golden, G03_TwoReplicasGradientsAreSummedNotAveraged) {
+TEST(Golden, G03TwoReplicasGradientsAreSummedNotAveraged) {
   EXPECT_EQ(replica_gradients({2, 2}), (Numbers{-4, -16}));
   EXPECT_DOUBLE_EQ(step_on({2, 2}, LossPlace::kOutput).gradient, -20);
 }
 
-TEST(Golden, G04_FourReplicas) {
+TEST(Golden, G04FourReplicas) {
   EXPECT_EQ(replica_gradients({1, 1, 1, 1}), (Numbers{-1, -3, -6, -10}));
   EXPECT_DOUBLE_EQ(step_on({1, 1, 1, 1}, LossPlace::kOutput).gradient, -20);
 }
 
-TEST(Golden, G05_TheSplitDoesNotMatter) {
+TEST(Golden, G05TheSplitDoesNotMatter) {
   EXPECT_EQ(replica_gradients({3, 1}), (Numbers{-10, -10}));
   EXPECT_DOUBLE_EQ(step_on({3, 1}, LossPlace::kOutput).gradient, -20);
 }
 
-TEST(Golden, G06_TheMeanOfLossesOfEqualParts) {
+TEST(Golden, G06TheMeanOfLossesOfEqualParts) {
   const Outcome outcome = step_on({2, 2}, LossPlace::kForward);
   EXPECT_EQ(outcome.replica_losses, (Numbers{6.5, 20.5}));
   EXPECT_DOUBLE_EQ(outcome.loss, 13.5);
   EXPECT_DOUBLE_EQ(outcome.gradient, -20);
 }
 
-TEST(Golden, G07_TheirSumIsTwiceTooLarge) {
+TEST(Golden, G07TheirSumIsTwiceTooLarge) {
   const Outcome outcome = step_on({2, 2}, LossPlace::kForward, LossReduction::kSum);
   EXPECT_DOUBLE_EQ(outcome.loss, 27);
   EXPECT_DOUBLE_EQ(outcome.gradient, -40);
 }
 
-TEST(Golden, G08_TheMeanOfMeansWeighsTheLoneSampleThreeTimes) {
+TEST(Golden, G08TheMeanOfMeansWeighsTheLoneSampleThreeTimes) {
   const Outcome outcome = step_on({3, 1}, LossPlace::kForward);
   EXPECT_NEAR(outcome.loss, 52.0 / 3, 1e-12);
   EXPECT_NEAR(outcome.gradient, -80.0 / 3, 1e-12);
 }
 
-TEST(Golden, G29_AWrappedOptimizerZeroesNothingAndHasNoStep) {
+TEST(Golden, G29AWrappedOptimizerZeroesNothingAndHasNoStep) {
   const auto world = sim_world(2);
   world->drive([&] {
     const auto dp =
@@ -119,7 +119,7 @@ TEST(Golden, G29_AWrappedOptimizerZeroesNothingAndHasNoStep) {
   });
 }
 
-TEST(Golden, G32_TheBytesOfAStep) {
+TEST(Golden, G32TheBytesOfAStep) {
   Scenario scenario;
   scenario.strategy = "dp";
   scenario.devices = 4;

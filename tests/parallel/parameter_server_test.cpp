@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -81,6 +82,35 @@ TEST(ParameterServerLayout, ServersKeepEqualParts) {
 
 // ---------------------------------------------------------------- asynchronous order
 
+std::vector<ServerTurn> turns_of(int workers, int steps, int staleness, std::uint64_t seed) {
+  AsynchronousOrder order(workers, steps, staleness, seed);
+  std::vector<ServerTurn> turns;
+  while (const auto turn = order.next()) turns.push_back(*turn);
+  return turns;
+}
+
+/// "p0" a pull of worker 0, "P0:2" its push, two updates old.
+std::string text_of(const std::vector<ServerTurn>& turns) {
+  std::string text;
+  for (const ServerTurn& turn : turns) {
+    text += turn.kind == ServerTurn::Kind::kPull ? fmt::format("p{} ", turn.worker)
+                                                 : fmt::format("P{}:{} ", turn.worker, turn.age);
+  }
+  return text;
+}
+
+TEST(AsynchronousOrder, IsTheSameForEver) {
+  EXPECT_EQ(text_of(turns_of(3, 3, 1, 5)),
+            "p0 p1 p2 P2:0 p2 P0:1 p0 P1:2 p1 P0:1 p0 P2:3 p2 P1:2 p1 P1:0 P2:2 P0:4 ");
+  EXPECT_EQ(text_of(turns_of(4, 2, 0, 1)),
+            "p0 p1 p2 p3 P1:0 P3:1 P0:2 P2:3 p0 p1 p2 p3 P3:0 P1:1 P2:2 P0:3 ");
+}
+
+TEST(AsynchronousOrder, KeepsNoTurnsThatAreNotTaken) {
+  AsynchronousOrder order(16384, 1'000'000'000, 3, 7);
+  for (int turn = 0; turn < 50'000; ++turn) ASSERT_TRUE(order.next());
+}
+
 TEST(AsynchronousOrder, EveryWorkerPullsAndPushesEachStepAndKeepsTheBound) {
   for (const int staleness : {0, 1, 3}) {
     const int workers = 4;
@@ -91,7 +121,7 @@ TEST(AsynchronousOrder, EveryWorkerPullsAndPushesEachStepAndKeepsTheBound) {
     int furthest = 0;
     int pushes = 0;
     std::map<int, int> pulled_at;
-    for (const ServerTurn& turn : asynchronous_order(workers, steps, staleness, 7)) {
+    for (const ServerTurn& turn : turns_of(workers, steps, staleness, 7)) {
       if (turn.kind == ServerTurn::Kind::kPush) {
         EXPECT_EQ(turn.step, pushed[turn.worker]++);
         EXPECT_EQ(pulled[turn.worker], turn.step + 1) << "a push without a pull before it";
@@ -112,9 +142,9 @@ TEST(AsynchronousOrder, EveryWorkerPullsAndPushesEachStepAndKeepsTheBound) {
 }
 
 TEST(AsynchronousOrder, IsAFunctionOfTheSeed) {
-  EXPECT_EQ(asynchronous_order(3, 20, 2, 5), asynchronous_order(3, 20, 2, 5));
-  EXPECT_NE(asynchronous_order(3, 20, 2, 5), asynchronous_order(3, 20, 2, 6));
-  EXPECT_TRUE(asynchronous_order(3, 0, 2, 5).empty());
+  EXPECT_EQ(turns_of(3, 20, 2, 5), turns_of(3, 20, 2, 5));
+  EXPECT_NE(turns_of(3, 20, 2, 5), turns_of(3, 20, 2, 6));
+  EXPECT_TRUE(turns_of(3, 0, 2, 5).empty());
 }
 
 // ---------------------------------------------------------------- numbers
@@ -262,7 +292,74 @@ TEST(ParameterServer, AnAsynchronousRunOfSeveralEpochsLearns) {
   EXPECT_GT(run.epochs.back().test_accuracy, 0.8);
 }
 
+// ---------------------------------------------------------------- refused options
+
+std::string refusal_of(World& world, const std::function<void(ParameterServerOptions&)>& change) {
+  std::string message = "no error";
+  try {
+    world.run([&](Rank& rank) {
+      ParameterServerOptions options;
+      options.workers = 2;
+      options.loss = toy_loss;
+      options.optimizer = toy_sgd(0);
+      change(options);
+      make_parameter_server(toy_model(rank.device), rank, options);
+    });
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kInvalidArgument) << error.what();
+    message = error.what();
+  }
+  return message;
+}
+
+TEST(ParameterServer, RefusesOptionsThatCannotBe) {
+  const auto refusal = [](int ranks, const std::function<void(ParameterServerOptions&)>& change) {
+    return refusal_of(*sim_world(ranks), change);
+  };
+  using Options = ParameterServerOptions;
+  EXPECT_EQ(refusal(3, [](Options& o) { o.server_devices = 0; }),
+            "rank 0: server_devices 0: must be at least 1");
+  EXPECT_EQ(refusal(3, [](Options& o) { o.workers = 0; }), "rank 0: workers 0: must be at least 1");
+  EXPECT_EQ(refusal(3, [](Options& o) { o.worker_devices = -1; }),
+            "rank 0: worker_devices -1: must be at least 1");
+  EXPECT_EQ(refusal(3, [](Options& o) { o.servers = 0; }), "rank 0: servers 0: must be at least 1");
+  EXPECT_EQ(refusal(3, [](Options& o) { o.staleness = -1; }),
+            "rank 0: staleness -1: must be at least 0");
+  EXPECT_EQ(refusal(5, [](Options& o) { o.server_devices = 3; }),
+            "rank 0: server_devices 3: there are 2 workers, and each device of a server serves at "
+            "least one");
+  EXPECT_EQ(refusal(4, [](Options&) {}),
+            "rank 0: 2 workers of 1 and 1 servers of 1 devices need 3 ranks: the world has 4");
+  EXPECT_EQ(refusal(3, [](Options& o) { o.workers = o.worker_devices = 1 << 20; }),
+            "rank 0: 1048576 workers of 1048576 and 1 servers of 1 devices need 1099511627777 "
+            "ranks: the world has 3");
+}
+
 // ---------------------------------------------------------------- traffic and memory
+
+// With a mean a term is scaled where it lies before it is added to the sum so far.
+TEST(ParameterServer, AnAggregateNamesWhatItReadsAndWrites) {
+  const auto aggregates = [](const std::string& operation) {
+    Scenario scenario = server_scenario(2);
+    scenario.steps = 1;
+    scenario.server_op = operation;
+    Trace trace;
+    run_scenario(scenario, {}, &trace, {});
+    std::vector<std::string> texts;
+    for (const TraceOp& op : trace.ops) {
+      if (op.name != "aggregate") continue;
+      std::string text;
+      for (const TraceTensor& tensor : op.reads) text += tensor.name + ", ";
+      text += "to ";
+      for (const TraceTensor& tensor : op.writes) text += tensor.name + ", ";
+      texts.push_back(text);
+    }
+    return texts;
+  };
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(aggregates("sum"), (Texts{"worker 0, to sum, ", "worker 1, sum, to sum, "}));
+  EXPECT_EQ(aggregates("mean"), (Texts{"worker 0, to sum, ", "worker 1, sum, to sum, worker 1, "}));
+}
 
 struct Bytes {
   std::size_t in = 0;

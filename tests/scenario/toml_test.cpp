@@ -293,6 +293,27 @@ kind = "wrap-optimizer"
   EXPECT_NO_THROW(request.scenario.validate());
 }
 
+// An option that comes later may take the meaning of one of the file's.
+TEST(ScenarioFile, OptionsThatLoseTheirMeaningAreRefused) {
+  const auto fault_with = [](std::string_view file, std::string_view option,
+                             std::string_view value) {
+    RunRequest request = read(file);
+    set_option(request, *find_scenario_option(option), value);
+    try {
+      complete_request(request);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kInvalidArgument);
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(fault_with("strategy = \"dp\"\nloss-in = \"forward\"", "strategy", "ddp"),
+            "loss-in: has no meaning for strategy ddp, only for dp");
+  EXPECT_EQ(fault_with("momentum = 0.9", "optimizer", "adam"),
+            "momentum: has no meaning for optimizer adam, only for sgd");
+  EXPECT_EQ(fault_with("momentum = 0.9", "strategy", "dp"), "no error");
+}
+
 TEST(ScenarioFile, SaysWhereTheFaultIs) {
   const struct {
     const char* text;

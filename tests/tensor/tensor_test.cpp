@@ -1,6 +1,13 @@
 // Tensor: making, viewing, reading back, memory kinds, and devices that do not execute.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
 #include "ringside/error.h"
 #include "support/inline_device.h"
 #include "tensor/random_values.h"
@@ -32,6 +39,22 @@ TEST(Tensor, ValuesThatDoNotFitAreErrors) {
   EXPECT_THROW(make({1}, DType::kInt32, {2147483648.0}), Error);
   EXPECT_EQ(host_values(make({1}, DType::kInt32, {-2147483648.0})), Values{-2147483648.0});
   EXPECT_THROW(make({1}, DType::kInt64, {9223372036854775808.0}), Error);
+}
+
+// A double has no 2^53 + 1, and the bits of a NaN say more than that it is one.
+TEST(Tensor, BytesGoThereAndBackAsTheyAre) {
+  InlineDevice device;
+  const std::array<std::int64_t, 2> counters = {(std::int64_t{1} << 53) + 1, -1};
+  const std::array<std::uint32_t, 2> floats = {0x7fa00001U, 0x80000000U};
+  const auto there_and_back = [&](DType dtype, std::span<const std::byte> bytes) {
+    const Tensor tensor =
+        Tensor::from_host_bytes(device, {2}, dtype, bytes, MemoryKind::kInputs, "x");
+    const std::vector<std::byte> back = host_bytes(tensor);
+    EXPECT_TRUE(std::equal(back.begin(), back.end(), bytes.begin(), bytes.end()));
+  };
+  there_and_back(DType::kInt64, std::as_bytes(std::span(counters)));
+  there_and_back(DType::kFloat32, std::as_bytes(std::span(floats)));
+  EXPECT_THROW(there_and_back(DType::kFloat64, std::as_bytes(std::span(floats))), Error);
 }
 
 TEST(Tensor, AViewSharesPartOfABuffer) {

@@ -1,0 +1,24 @@
+// Lists in a text.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ringside {
+
+/// The parts between separators: "a,b" has two, "a," too, of which the second is empty. An empty
+/// text has none. Views into `text`, or copies of them.
+template <typename Part = std::string_view>
+std::vector<Part> split(std::string_view text, char separator) {
+  std::vector<Part> parts;
+  if (text.empty()) return parts;
+  for (;;) {
+    const std::size_t end = text.find(separator);
+    parts.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace ringside
