@@ -1,4 +1,4 @@
-// Ringside's names in NCCL's words, what the skeleton refuses, and that CUDA and NCCL are linked.
+// Ringside's names in NCCL's words, what the backend refuses, and that CUDA and NCCL are linked.
 #include "backends/cuda/nccl_names.h"
 
 #include <cuda_runtime.h>
