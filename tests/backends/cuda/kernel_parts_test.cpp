@@ -84,12 +84,15 @@ TEST(CublasLibrary, IsLookedForByVersionThenBesideTheRuntimeThenByName) {
 }
 
 TEST(CublasLibrary, SaysWhatWasTriedWhereThereIsNone) {
-  const std::string text = test::error_text(ErrorKind::kUnavailable, [] {
+  try {
     load_cublas({"libringside-has-none.so.1", "/nowhere/libcublas.so"});
-  });
-  EXPECT_THAT(text, HasSubstr("libringside-has-none.so.1"));
-  EXPECT_THAT(text, HasSubstr("/nowhere/libcublas.so"));
-  EXPECT_THAT(text, HasSubstr("LD_LIBRARY_PATH"));
+    ADD_FAILURE() << "it was found";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUnavailable);
+    EXPECT_THAT(error.what(), HasSubstr("libringside-has-none.so.1"));
+    EXPECT_THAT(error.what(), HasSubstr("/nowhere/libcublas.so"));
+    EXPECT_THAT(error.hint(), HasSubstr("LD_LIBRARY_PATH"));
+  }
 }
 
 TEST(CublasLibrary, NamesTheFunctionThatALibraryLacks) {
