@@ -35,8 +35,8 @@ const std::vector<Backend>& backends() {
       {"meta", "shapes only: records steps of any size, runs nothing", always_available,
        open_meta_world},
       {"cuda",
-       "real GPUs, one rank each, with NCCL between them; a skeleton: copies, fill, "
-       "all-reduce and broadcast",
+       "real GPUs, one rank each, with NCCL between them: every kernel, all-reduce and "
+       "broadcast; not yet run on a GPU",
        cuda_why_unavailable, open_cuda_world},
       {"mpi", "real processes over MPI, one rank each, on host memory", mpi_why_unavailable,
        open_mpi_world, true, true},

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tensor/adam_factors.h"
 #include "tensor/cpu_kernel_set.h"
 #include "tensor/lane_sum.h"
 
@@ -26,27 +27,6 @@ void sgd_step(T* __restrict parameter, const T* __restrict gradient, T* __restri
     parameter[i] -= lr * step;
   }
 }
-
-/// What a step of Adam computes once, in float64 as PyTorch does, and then rounds.
-template <typename T>
-struct AdamFactors {
-  AdamFactors(std::int64_t step, const AdamOptions& options)
-      : shrink(static_cast<T>(options.decoupled ? 1 - options.lr * options.weight_decay : 1)),
-        decay(static_cast<T>(options.decoupled ? 0 : options.weight_decay)),
-        beta1(static_cast<T>(options.beta1)),
-        fresh1(static_cast<T>(1 - options.beta1)),
-        beta2(static_cast<T>(options.beta2)),
-        fresh2(static_cast<T>(1 - options.beta2)),
-        epsilon(static_cast<T>(options.epsilon)),
-        sign(static_cast<T>(options.maximize ? -1 : 1)) {
-    const auto t = static_cast<double>(step);
-    step_size = static_cast<T>(options.lr / (1 - std::pow(options.beta1, t)));
-    correction = static_cast<T>(std::sqrt(1 - std::pow(options.beta2, t)));
-  }
-  T shrink, decay, beta1, fresh1, beta2, fresh2, epsilon, sign;
-  T step_size;   // lr / (1 - beta1^t)
-  T correction;  // sqrt(1 - beta2^t)
-};
 
 template <typename T, bool kAmsgrad>
 void adam_step(T* __restrict parameter, const T* __restrict gradient, T* __restrict first,

@@ -14,7 +14,7 @@ namespace ringside {
 
 /// Cephes' expf: x = n log 2 + r, exp(x) = 2^n exp(r), exp(r) by a polynomial. Subnormal results
 /// become 0.
-inline float vector_exp(float x) {
+constexpr float vector_exp(float x) {
   constexpr float kLargest = 88.37F;
   constexpr float kSmallest = -87.33F;
   constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: what is added to it is rounded to integers
@@ -39,7 +39,7 @@ inline float vector_exp(float x) {
 inline double vector_exp(double x) { return std::exp(x); }
 
 /// Two polynomials: of x below 0.93, of an exponent above. Both are computed, one is taken.
-inline float vector_erf(float x) {
+constexpr float vector_erf(float x) {
   const float t = std::fabs(x);
   const float s = x * x;
   float near = -5.96761703e-4F;
@@ -65,7 +65,7 @@ inline double vector_erf(double x) { return std::erf(x); }
 
 /// Cephes' tanhf: a polynomial below 0.625, (e - 1) / (e + 1) with e = exp(2|x|) above. Both are
 /// computed, one is taken.
-inline float vector_tanh(float x) {
+constexpr float vector_tanh(float x) {
   const float t = std::fabs(x);
   const float s = x * x;
   float near = -5.70498872745e-3F;
@@ -81,7 +81,7 @@ inline float vector_tanh(float x) {
 
 /// Cephes' tanh and exp: x + x (rational of x^2) below 0.625; above, exp(2|x|) = 2^n (q + p) / (q -
 /// p) put into (e - 1) / (e + 1). One division serves both.
-inline double vector_tanh(double x) {
+constexpr double vector_tanh(double x) {
   constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52, as kRound in vector_exp
   const double t = std::fabs(x);
   const double s = x * x;

@@ -47,7 +47,7 @@ const std::vector<std::pair<std::string, Rooms>> kMayInclude = {
     {"sim/comm", {"core", "device", "schedule", "tensor", "comm", "sim/device"}},
     {"backends/meta", {"core", "device", "schedule", "tensor", "comm"}},
     {"backends/mpi", {"core", "device", "schedule", "tensor", "comm", "sim/device", "sim/comm"}},
-    {"backends/cuda", {"core", "device", "schedule", "comm"}},
+    {"backends/cuda", {"core", "device", "schedule", "tensor", "comm"}},
     {"registry",
      {"core", "device", "comm", "sim/device", "sim/comm", "backends/meta", "backends/mpi",
       "backends/cuda"}},

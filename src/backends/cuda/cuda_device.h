@@ -32,6 +32,8 @@ class CudaDevice : public Device {
   int index() const { return index_; }
   bool launch_blocking() const { return launch_blocking_; }
   void make_current() const;
+  /// After waiting for a stream: see CudaKernels.
+  void throw_if_value_reported() { kernels_.throw_if_value_reported(); }
 
  private:
   int rank_;

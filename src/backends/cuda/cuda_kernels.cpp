@@ -1,14 +1,10 @@
 #include "backends/cuda/cuda_kernels.h"
 
 #include "backends/cuda/check.h"
-#include "backends/cuda/fill.h"
+#include "backends/cuda/native_stream.h"
 
 namespace ringside::cuda {
 namespace {
-
-cudaStream_t stream_of(const LaunchContext& context) {
-  return static_cast<cudaStream_t>(context.native_stream);
-}
 
 int device_of(const void* data) {
   cudaPointerAttributes attributes{};
@@ -62,11 +58,6 @@ void CudaKernels::copy_rows(LaunchContext& context, const DeviceArray& destinati
   }
   RINGSIDE_CUDA_CHECK(cudaMemcpy2DAsync(to, destination_pitch, from, source_pitch, row_bytes, rows,
                                         cudaMemcpyDefault, stream_of(context)));
-}
-
-void CudaKernels::fill(LaunchContext& context, const DeviceArray& out, double value) {
-  if (out.count() == 0) return;
-  RINGSIDE_CUDA_CHECK(launch_fill(stream_of(context), out.raw(), out.count(), out.dtype, value));
 }
 
 }  // namespace ringside::cuda

@@ -13,19 +13,20 @@ namespace {
 
 class CudaEvent : public Event {
  public:
-  CudaEvent(OpId op, const CudaStream* stream, int device_index)
-      : Event(op, stream), device_index_(device_index) {
+  CudaEvent(OpId op, const CudaStream* stream, CudaDevice& device)
+      : Event(op, stream), device_(device) {
     RINGSIDE_CUDA_CHECK(cudaEventRecord(native_.get(), stream->native()));
   }
   bool done() const override { return native_.done(); }
   void synchronize() override {
-    RINGSIDE_CUDA_CHECK(cudaSetDevice(device_index_));
+    device_.make_current();
     RINGSIDE_CUDA_CHECK(cudaEventSynchronize(native_.get()));
+    device_.throw_if_value_reported();
   }
   cudaEvent_t native() const { return native_.get(); }
 
  private:
-  int device_index_;
+  CudaDevice& device_;
   NativeEvent native_;
 };
 
@@ -109,7 +110,7 @@ void CudaStream::let_go_of_done() {
 
 std::shared_ptr<Event> CudaStream::record() {
   device_.make_current();
-  return std::make_shared<CudaEvent>(last_op(), this, device_.index());
+  return std::make_shared<CudaEvent>(last_op(), this, device_);
 }
 
 void CudaStream::enqueue_wait(const std::shared_ptr<Event>& event) {
@@ -128,6 +129,7 @@ void CudaStream::synchronize() {
   device_.make_current();
   RINGSIDE_CUDA_CHECK(cudaStreamSynchronize(native_));
   let_go_of_done();
+  device_.throw_if_value_reported();
 }
 
 }  // namespace ringside::cuda

@@ -1,6 +1,6 @@
-// The cuda world: one rank per GPU, all in this process, with NCCL between them. A skeleton: it has
-// memory, streams, events, copies, fill, all-reduce and broadcast; whatever else is asked of it is
-// an Error(kUnavailable) that names it.
+// The cuda world: one rank per GPU, all in this process, with NCCL between them. It has memory,
+// streams, events, every kernel, all-reduce and broadcast; another collective is an
+// Error(kUnavailable) that names it. Not yet run on a GPU.
 #pragma once
 
 #include <memory>

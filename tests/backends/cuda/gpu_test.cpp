@@ -145,22 +145,6 @@ TEST_F(OneGpu, MemoryIsAccountedAndComesBackWhileWorkIsInFlight) {
   }
 }
 
-TEST_F(OneGpu, AMissingKernelFailsAtOnceAndHarmsNothing) {
-  const Data<float> data(device(), DType::kFloat32, 8);
-  OpInfo info;
-  info.name = "relu";
-  try {
-    compute().submit(info, [&](LaunchContext& context) {
-      context.kernels.relu(context, data.array, data.array);
-    });
-    ADD_FAILURE() << "relu ran";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kUnavailable);
-    EXPECT_TRUE(contains(error.what(), "op 'relu'")) << error.what();
-  }
-  expect_filled<float>(DType::kFloat32, 2);
-}
-
 TEST_F(OneGpu, ReducesAndBroadcastsAlone) {
   world_->run([](Rank& rank) {
     Stream& stream = rank.device.stream(StreamKind::kCommunication);

@@ -1,11 +1,10 @@
-// Ringside's names in NCCL's words, what the skeleton refuses, and that CUDA and NCCL are linked.
+// Ringside's names in NCCL's words, what the backend refuses, and that CUDA and NCCL are linked.
 #include "backends/cuda/nccl_names.h"
 
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
 #include "backends/cuda/check.h"
-#include "backends/cuda/cuda_kernels.h"
 #include "backends/cuda/cuda_world.h"
 #include "support/error_text.h"
 
@@ -69,15 +68,6 @@ TEST(NcclCheck, AFailedCallSaysWhichWhereAndWhy) {
       test::error_text(ErrorKind::kDevice, [] { RINGSIDE_NCCL_CHECK(ncclInvalidUsage); });
   EXPECT_TRUE(contains(text, "ncclInvalidUsage (nccl_names_test.cpp:")) << text;
   EXPECT_TRUE(contains(text, "invalid usage")) << text;
-}
-
-TEST(CudaKernels, AKernelThatIsMissingIsNamed) {
-  CudaKernels kernels;
-  LaunchContext context{kernels, nullptr};
-  const std::string text =
-      test::error_text(ErrorKind::kUnavailable, [&] { kernels.relu(context, {}, {}); });
-  EXPECT_TRUE(contains(text, "cuda")) << text;
-  EXPECT_TRUE(contains(text, "relu")) << text;
 }
 
 TEST(CudaWorld, OptionsThatCannotBeRightAreRefusedBeforeADeviceIsAsked) {
