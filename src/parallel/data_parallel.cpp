@@ -280,7 +280,7 @@ Value DataParallel::forward(const Arguments& arguments, const Call& call) {
 Tensor DataParallel::moved(const Tensor& tensor, Device& device) {
   if (&tensor.device() == &device) return tensor;
   DrivenGroup& pair = *group_of({tensor.device().rank(), device.rank()});
-  const Tensor copy =
+  Tensor copy =
       Tensor::empty(device, tensor.shape(), tensor.dtype(), MemoryKind::kInputs, tensor.name());
   const auto count = static_cast<std::size_t>(tensor.numel());
   pair.collective([&](int member, Communicator& communicator, Stream& stream) {

@@ -57,19 +57,6 @@ std::string not_finite_hint(const TrainingPlan& plan, int step) {
   return fmt::format("try a smaller --lr than {}", plan.scenario.lr);
 }
 
-std::string not_finite_hint(const TrainingPlan& plan, int step) {
-  for (const ScenarioEvent& event : plan.scenario.events) {
-    if (event.kind != ScenarioEvent::Kind::kPerturb || event.step > step) continue;
-    return fmt::format("rank {}'s {} was perturbed by {} before step {}: take a smaller amount",
-                       event.rank, event.parameter, event.amount, event.step);
-  }
-  if (plan.start && step == plan.first().step) {
-    return fmt::format("it is the first step: has {} values that are not finite?",
-                       plan.start->path);
-  }
-  return fmt::format("try a smaller --lr than {}", plan.scenario.lr);
-}
-
 constexpr std::int64_t kEvaluationBatch = 256;
 
 }  // namespace

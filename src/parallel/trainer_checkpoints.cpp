@@ -67,8 +67,8 @@ void Trainer::warn_of_values_that_differ() {
     if (all[static_cast<std::size_t>(rank)] == all.front()) continue;
     others += fmt::format("{}{}", others.empty() ? "" : ", ", rank);
   }
-  if (own_rank() != 0 || others.empty() || !plan_.warn) return;
-  plan_.warn(
+  if (own_rank() != 0 || others.empty() || plan_.warnings == nullptr) return;
+  plan_.warnings->tell(
       fmt::format("the checkpoint after step {} has the values of rank 0; those of rank {} are "
                   "others and in no file: a resumed training begins with rank 0's everywhere",
                   step_, others));

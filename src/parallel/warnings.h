@@ -17,7 +17,7 @@ class Warnings {
   Warnings(const RunObserver& observer, int ranks, int local_ranks)
       : observer_(observer), ranks_(ranks), local_ranks_(local_ranks) {}
 
-  /// Of the thread that drives all devices.
+  /// Of the thread that drives all devices, or of the run as a whole.
   void tell(const std::string& text);
   /// Of one rank. Passed on when all local ranks have told it, else by tell_rest().
   void tell_of_rank(const std::string& text, int rank);

@@ -103,7 +103,7 @@ const std::vector<LibraryRule> kLibraryRules = {
     {"graphviz/", {"views"}, false},
     {"cblas.h", {"tensor"}, false},
     {"zlib.h", {"data"}, false},
-    {"boost/container/", {"sim/comm"}, true},
+    {"boost/container/", {"sim/comm", "tensor"}, true},
     {"boost/program_options", {"cli"}, false},
     {"toml++/", {"scenario", "machine"}, false},
     {"nlohmann/json.hpp", {"cli", "trace", "parallel", "views", "machine", "checkpoint"}, false},

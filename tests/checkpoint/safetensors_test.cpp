@@ -107,7 +107,7 @@ TEST(Safetensors, NamesAreUtf8WithoutNul) {
     return error_text(ErrorKind::kInvalidArgument, [&] { file.add(name, "U8", {}, {}); });
   };
   EXPECT_EQ(add("w\xff"), "safetensors: the name \"w\\ufffd\" is not UTF-8");
-  EXPECT_EQ(add(std::string("a\0b", 3)), "safetensors: the name 'a\\x00b' has a NUL");
+  EXPECT_EQ(add(std::string("a\0b", 3)), "safetensors: the name 'a b' has a NUL");
   EXPECT_EQ(add("__metadata__"), "safetensors: the name '__metadata__' is taken already");
 }
 

@@ -120,7 +120,11 @@ TEST(CheckpointMutation, EveryContentIsTrainedOnOrRefused) {
       mutator.change(file);
       if (seed % 3 == 0) mutator.change(file);
       const std::string path = folder.file("bad.safetensors");
-      folder.write("bad.safetensors", to_safetensors(file));
+      try {
+        folder.write("bad.safetensors", to_safetensors(file));
+      } catch (const Error&) {
+        continue;  // two entries have one name: such a file cannot be written
+      }
       scenario.resume = path;
       scenario.load.clear();
       if (seed % 5 == 0) std::swap(scenario.resume, scenario.load);
