@@ -131,7 +131,7 @@ Sizes compare_real(Record&& record, const Sizes& tensors, const Sizes& limits, b
   const Sizes first = find_unused ? limits : Sizes{SIZE_MAX};
   EXPECT_EQ(bytes_of(reversed(assign_buckets(tensors, first).buckets), tensors),
             record.get<Sizes>("initial_bucket_bytes"));
-  const auto order = exactly<Sizes>(record.list("grad_ready_order", tensors.size()));
+  auto order = exactly<Sizes>(record.list("grad_ready_order", tensors.size()));
   const bool rebuilds = !find_unused;
   EXPECT_EQ(record.get<int>("has_rebuilt"), rebuilds ? 1 : 0);
   const Json& buckets = record["rebuilt_buckets"];

@@ -81,7 +81,7 @@ std::string ends_difference(std::span<const double> values, Record& digest, DTyp
 
 std::string digest_difference(std::span<const double> values, Record& digest, DType dtype,
                               Tolerance tolerance) {
-  const std::string ends = ends_difference(values, digest, dtype, tolerance);
+  std::string ends = ends_difference(values, digest, dtype, tolerance);
   if (dtype == DType::kInt64) {
     const auto expected = digest.get<std::int64_t>("sum_i_times_v");
     const std::int64_t weighted = weighted_sum(values);
