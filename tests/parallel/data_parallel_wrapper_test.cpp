@@ -64,9 +64,8 @@ TEST(DataParallelWrapper, WarnsOfADeviceWithLessThanThreeQuarters) {
   const std::vector<std::string> warnings = warnings_for({12'000'000, 1'000'000});
   ASSERT_EQ(warnings.size(), 1U);
   for (const std::string words : {"There is an imbalance between your GPUs", "exclude GPU 1",
-                                  "less than 75% of the memory or "
-                                  "cores of GPU 0",
-                                  "device_ids", "CUDA_VISIBLE_DEVICES", "1.000 MB", "12.0 MB"}) {
+                                  "less than 75% of the memory or cores of GPU 0", "device_ids",
+                                  "CUDA_VISIBLE_DEVICES", "1.000 MB", "12.0 MB"}) {
     EXPECT_NE(warnings.front().find(words), std::string::npos) << words << warnings.front();
   }
   EXPECT_NE(warnings_for({9'000'000, 1'000'000, 9'000'000}).at(0).find("of GPU 0."),

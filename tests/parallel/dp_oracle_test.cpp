@@ -148,9 +148,8 @@ class Script {
         [this](Module& replica, const Arguments& call) { return call_replica(replica, call); });
     gathered = output.get<Tensor>();
     const bool has_losses = loss_in_ == LossPlace::kForward;
-    const Tensor loss = has_losses
-                            ? scale(sum(gathered), 1.0 / static_cast<double>(gathered.numel()))
-                            : loss_of(gathered, batch.targets);
+    Tensor loss = has_losses ? scale(sum(gathered), 1.0 / static_cast<double>(gathered.numel()))
+                             : loss_of(gathered, batch.targets);
     backward(loss);
     return loss;
   }

@@ -28,7 +28,7 @@ Outcome step_on(const std::vector<std::int64_t>& chunks, LossPlace place,
   Outcome outcome;
   world->drive([&] {
     const LossFunction loss = [&](const Tensor& output, const Tensor& targets) {
-      const Tensor value = toy_loss(output, targets);
+      Tensor value = toy_loss(output, targets);
       outcome.replica_losses.push_back(host_value(value, 0));
       return value;
     };

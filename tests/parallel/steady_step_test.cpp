@@ -23,6 +23,8 @@ struct Model {
   const char* name;
   Shape sample;
 };
+// GoogleTest looks for it under this name.
+// NOLINTNEXTLINE(readability-identifier-naming)
 void PrintTo(const Model& model, std::ostream* out) { *out << model.name; }
 
 /// Allocations of a step, of all threads, after the first steps: the median, because now and then a
