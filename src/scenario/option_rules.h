@@ -15,6 +15,7 @@ namespace ringside::option_rules {
 
 using Text = std::string_view;
 inline constexpr std::int64_t kIntMax = std::numeric_limits<int>::max();
+inline constexpr std::int64_t kMaxThreads = 256;
 /// Of a learning rate as of a size in MiB, which in bytes still fits.
 inline constexpr double kMaxNumber = 1e9;
 
