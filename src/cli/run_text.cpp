@@ -119,9 +119,6 @@ std::string run_summary(const RunReport& report) {
     return text + "meta executes nothing: there are no losses and no results\n\n" +
            format_memory(report.memory);
   }
-  if (report.steps == 0) {
-    return text + "no step was made, so nothing was trained\n\n" + format_memory(report.memory);
-  }
   if (report.epochs.empty() && !report.step_losses.empty()) {
     text += fmt::format("loss of the last step {:.6f}\n", report.step_losses.back());
   }
