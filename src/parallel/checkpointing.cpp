@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "core/clean_text.h"
@@ -58,9 +60,12 @@ void check_dtype(const StartingPoint& start, const SafetensorsEntry& entry, cons
   throw_dtype(start.path, entry, fmt::format("but the model's is {}", to_string(own.dtype())));
 }
 
-const SafetensorsEntry& entry_named(const StartingPoint& start, const std::string& name) {
-  return *std::find_if(start.model.begin(), start.model.end(),
-                       [&](const SafetensorsEntry& entry) { return entry.name == name; });
+/// Views into `entries`.
+std::unordered_map<std::string_view, const SafetensorsEntry*> by_name(
+    const std::vector<SafetensorsEntry>& entries) {
+  std::unordered_map<std::string_view, const SafetensorsEntry*> named;
+  for (const SafetensorsEntry& entry : entries) named.emplace(entry.name, &entry);
+  return named;
 }
 
 std::vector<SafetensorsEntry> renamed_entries(std::vector<SafetensorsEntry> entries,
@@ -122,15 +127,17 @@ void check_fits(const StartingPoint& start, const Module& module) {
                         : fmt::format("{}: {} {}", suggestion_words(comparison),
                                       start.rename_prefix.empty() ? "add" : "give", options));
   }
+  const auto entries = by_name(start.model);
   for (const NamedTensor& own : module.state_dict()) {
-    check_dtype(start, entry_named(start, own.name), own.tensor);
+    check_dtype(start, *entries.at(own.name), own.tensor);
   }
 }
 
 void load_model(const StartingPoint& start, Module& module) {
+  const auto entries = by_name(start.model);
   std::vector<NamedTensor> state;
   for (const NamedTensor& own : module.state_dict()) {
-    state.push_back(tensor_of(start, entry_named(start, own.name), own.tensor.device(), own.name));
+    state.push_back(tensor_of(start, *entries.at(own.name), own.tensor.device(), own.name));
   }
   module.load_state_dict(state);
 }

@@ -35,7 +35,14 @@ std::vector<PrefixRule> prefix_rules(std::string_view strip, std::string_view ad
   std::vector<PrefixRule> rules;
   if (!strip.empty()) rules.push_back({checked("strip-prefix", strip), ""});
   if (!add.empty()) rules.push_back({"", checked("add-prefix", add)});
-  for (const std::string_view pair : split(rename, ',')) rules.push_back(rule_of(pair));
+  for (const std::string_view pair : split(rename, ',')) {
+    if (pair.empty()) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("rename-prefix '{}': a pair is empty", rename),
+                  "write pairs separated by commas: a.=b.,c.=d.");
+    }
+    rules.push_back(rule_of(pair));
+  }
   return rules;
 }
 

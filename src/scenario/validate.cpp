@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/counted.h"
+#include "core/split.h"
 #include "ringside/error.h"
 #include "scenario/events.h"
 #include "scenario/options.h"
@@ -81,11 +82,8 @@ void check_accumulation(const Scenario& scenario) {
 }
 
 void check_frozen(const Scenario& scenario) {
-  std::string_view rest = scenario.frozen;
   std::vector<std::string_view> names;
-  while (!scenario.frozen.empty()) {
-    const std::size_t comma = rest.find(',');
-    const std::string_view name = rest.substr(0, comma);
+  for (const std::string_view name : split(scenario.frozen, ',')) {
     if (name.empty()) {
       throw_invalid(fmt::format("frozen '{}': a name is empty", scenario.frozen),
                     "write names separated by commas: 0.weight,0.bias");
@@ -95,8 +93,6 @@ void check_frozen(const Scenario& scenario) {
           fmt::format("frozen {}: parameter {} is named more than once", scenario.frozen, name));
     }
     names.push_back(name);
-    if (comma == std::string_view::npos) return;
-    rest.remove_prefix(comma + 1);
   }
 }
 

@@ -44,7 +44,7 @@ BucketedTensor tensor_of(const Json& json) {
 Groups groups_of(const Json& json) { return exactly<Groups>(json); }
 
 void compare_assignment(Record& record) {
-  record.leave({"what"});
+  SCOPED_TRACE(record.get_or<std::string>("what", ""));
   const bool ordered = record.has("indices") && !record["indices"].is_null();
   std::vector<BucketedTensor> tensors;
   for (const Json& json : record["tensors"]) tensors.push_back(tensor_of(json));

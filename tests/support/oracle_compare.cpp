@@ -48,7 +48,10 @@ std::string first_of(std::initializer_list<std::string> differences) {
   return {};
 }
 
-/// Of the numbers that stand for a whole tensor: `values`' own against the digest's `field`.
+/// Of the numbers that stand for a whole tensor: `values`' own against the digest's `field`. As
+/// elements may each be off by their tolerance, what is strictly right allows a sum
+/// relative * abs_sum + n * absolute. One element's tolerance is stricter, and errors of both signs
+/// leave room for it; nearer to zero than `absolute` a sum says nothing.
 std::string sum_difference(Record& digest, const char* field, double value, Tolerance tolerance) {
   const auto expected = digest.get<double>(field);
   if (agree(value, expected, tolerance)) return {};
