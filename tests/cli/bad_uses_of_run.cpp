@@ -182,7 +182,7 @@ std::vector<BadUse> bad_uses_of_run() {
       {{"run", "--load", "a", "--add-prefix", "module"}, 2, "--add-prefix 'module': a prefix", ""},
       {{"run", "--load", "a", "--rename-prefix", "a.=b.,"},
        2,
-       "rename-prefix 'a.=b.,': a pair is empty",
+       "--rename-prefix 'a.=b.,': a pair is empty",
        ""},
       {{"run", "--load", "a", "--rename-prefix", "a.b."}, 2, "--rename-prefix 'a.b.': must be", ""},
       {{"run", "--strip-prefix", "module."},
