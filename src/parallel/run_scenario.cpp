@@ -228,8 +228,9 @@ TraceRun describe_run(const TrainingPlan& plan, const World& world, const Traini
   if (!scenario.has_ranks() && run.device_ids.empty()) {
     for (int id = 0; id < world.size(); ++id) run.device_ids.push_back(id);
   }
-  run.output_device =
-      scenario.output_device.value_or(run.device_ids.empty() ? 0 : run.device_ids.front());
+  // With one device nothing is gathered: the output stays where it is, whatever was asked for.
+  const int home = run.device_ids.empty() ? 0 : run.device_ids.front();
+  run.output_device = run.device_ids.size() == 1 ? home : scenario.output_device.value_or(home);
   run.batch_size = scenario.batch_size;
   run.dtype = scenario.dtype;
   run.parameters = plan.model.parameters;

@@ -84,6 +84,20 @@ TEST(ScenarioRun, ChunkSizesAreThoseOfATrainingBatch) {
   EXPECT_DOUBLE_EQ(dp.epochs.back().test_accuracy, single.epochs.back().test_accuracy);
 }
 
+TEST(ScenarioRun, WithOneDeviceIdTheOutputStaysThere) {
+  Scenario scenario = small_scenario("dp", 2);
+  scenario.steps = 1;
+  scenario.device_ids = {0};
+  scenario.output_device = 1;
+  Trace trace;
+  run_scenario(scenario, {}, &trace, {});
+  EXPECT_EQ(trace.run.output_device, 0);
+
+  scenario.device_ids = {0, 1};
+  run_scenario(scenario, {}, &trace, {});
+  EXPECT_EQ(trace.run.output_device, 1);
+}
+
 TEST(ScenarioRun, TheDirectionOfRingsIsThatOfTheScenario) {
   for (const std::string strategy : {"dp", "ddp"}) {
     Scenario scenario = small_scenario(strategy, 3);
