@@ -1,6 +1,9 @@
 #include "system/json_mutations.h"
 
+#include <span>
 #include <stdexcept>
+
+#include "core/fnv1a.h"
 
 namespace ringside::test {
 namespace {
@@ -104,10 +107,9 @@ Json changed(Json document, const FieldPath& path, const Json::json_pointer& pla
 }
 
 std::size_t choice(const FieldPath& path, std::size_t count) {
-  std::uint64_t hash = 14695981039346656037U;  // FNV-1a
-  for (const char letter : path)
-    hash = (hash ^ static_cast<unsigned char>(letter)) * 1099511628211U;
-  return hash % count;
+  Fnv1a hash;
+  hash.add(std::as_bytes(std::span(path)));
+  return hash.value() % count;
 }
 
 }  // namespace ringside::test
