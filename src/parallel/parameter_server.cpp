@@ -64,6 +64,11 @@ void check_options(const ParameterServerOptions& options, const Module& module, 
         "an asynchronous server applies each push by itself: it must be the one that "
         "updates, and have one device");
   }
+  if (!options.worker_steps.empty() &&
+      options.worker_steps.size() != static_cast<std::size_t>(options.workers)) {
+    throw_invalid(fmt::format("worker_steps: {} numbers for {} workers",
+                              options.worker_steps.size(), options.workers));
+  }
   const std::vector<NamedTensor> parameters = module.named_parameters();
   check_one_dtype(parameters);
   const std::size_t elements = element_count(parameters);

@@ -2,24 +2,45 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace ringside {
 
-AsynchronousOrder::AsynchronousOrder(int workers, int steps, int staleness, std::uint64_t seed)
-    : steps_(steps),
+AsynchronousOrder::AsynchronousOrder(std::vector<int> steps, int staleness, std::uint64_t seed)
+    : steps_(std::move(steps)),
       staleness_(staleness),
       generator_(seed),
-      finished_(static_cast<std::size_t>(workers), 0),
-      pulled_at_(finished_.size(), 0),
-      slowest_workers_(workers) {
-  for (int worker = 0; worker < workers; ++worker) begin_step(worker);
+      finished_(steps_.size(), 0),
+      pulled_at_(steps_.size(), 0) {
+  find_slowest();
+  begin_steps();
+}
+
+void AsynchronousOrder::find_slowest() {
+  std::optional<int> fewest;
+  for (std::size_t worker = 0; worker < steps_.size(); ++worker) {
+    if (finished_[worker] == steps_[worker]) continue;
+    if (!fewest || finished_[worker] < *fewest) {
+      fewest = finished_[worker];
+      slowest_workers_ = 0;
+    }
+    if (finished_[worker] == *fewest) ++slowest_workers_;
+  }
+  slowest_ = fewest.value_or(slowest_);
+}
+
+void AsynchronousOrder::begin_steps() {
+  for (std::size_t worker = 0; worker < steps_.size(); ++worker) {
+    begin_step(static_cast<int>(worker));
+  }
 }
 
 void AsynchronousOrder::begin_step(int worker) {
-  const int step = finished_[static_cast<std::size_t>(worker)];
+  const auto index = static_cast<std::size_t>(worker);
+  const int step = finished_[index];
   const auto place = std::lower_bound(computing_.begin(), computing_.end(), worker);
   const bool computes = place != computing_.end() && *place == worker;
-  if (computes || step == steps_ || step - slowest_ > staleness_) return;
+  if (computes || step == steps_[index] || step - slowest_ > staleness_) return;
   computing_.insert(place, worker);
   pulling_.push_back(worker);
 }
@@ -43,9 +64,8 @@ ServerTurn AsynchronousOrder::push() {
     begin_step(worker);
     return turn;
   }
-  ++slowest_;
-  slowest_workers_ = std::count(finished_.begin(), finished_.end(), slowest_);
-  for (std::size_t each = 0; each < finished_.size(); ++each) begin_step(static_cast<int>(each));
+  find_slowest();
+  begin_steps();
   return turn;
 }
 

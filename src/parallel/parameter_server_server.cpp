@@ -208,7 +208,11 @@ void ParameterServer::synchronous_step() {
 
 void ParameterServer::begin_epoch(int epoch, int steps) {
   if (!options_.asynchronous) return;
-  order_.emplace(layout_.workers(), steps, options_.staleness,
+  std::vector<int> of_worker(static_cast<std::size_t>(layout_.workers()), steps);
+  for (std::size_t worker = 0; worker < options_.worker_steps.size(); ++worker) {
+    of_worker[worker] = std::min(steps, options_.worker_steps[worker]);
+  }
+  order_.emplace(std::move(of_worker), options_.staleness,
                  options_.seed + static_cast<std::uint64_t>(epoch));
   turn_ = order_->next();
   first_step_.reset();

@@ -45,6 +45,19 @@ std::string uneven_text(const TrainingPlan& plan) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+/// What to do about workers of a parameter server that have not equally many batches.
+std::string uneven_workers_hint(const TrainingPlan& plan) {
+  const Scenario& scenario = plan.scenario;
+  for (int rank = 0; rank < plan.replicas; ++rank) {
+    const int lead = rank - rank % scenario.worker_devices;
+    if (batches_left_out(scenario, rank) != batches_left_out(scenario, lead)) {
+      return "the devices of a worker step together: leave out as many batches on each of them";
+    }
+  }
+  return "a synchronous server waits for a push of every worker: choose --async, with which the "
+         "others go on";
+}
+
 }  // namespace
 
 Error with_cause(const Error& error, const TrainingPlan& plan,
@@ -65,6 +78,9 @@ Error with_cause(const Error& error, const TrainingPlan& plan,
   const bool ran_out = std::any_of(results.begin(), results.end(),
                                    [](const auto& result) { return result.out_of_batches; });
   if (!ran_out || uneven.empty() || plan.scenario.join != "off") return error;
+  if (plan.scenario.strategy == "ps") {
+    return {error.kind(), error.what(), fmt::format("{}: {}", uneven, uneven_workers_hint(plan))};
+  }
   return {error.kind(), error.what(),
           fmt::format("{}: choose --join initial, with which a rank without batches takes part in "
                       "the steps of the others",

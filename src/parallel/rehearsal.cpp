@@ -110,6 +110,13 @@ void check_verify_step(const TrainingPlan& plan) {
 }  // namespace
 
 std::int64_t batches_left_out(const Scenario& scenario, int rank) {
+  if (rank >= scenario.replicas()) {
+    std::int64_t of_all = batches_left_out(scenario, 0);
+    for (int worker = 1; worker < scenario.replicas(); ++worker) {
+      of_all = std::min(of_all, batches_left_out(scenario, worker));
+    }
+    return of_all;
+  }
   constexpr double kMost = 1e15;  // more than there are, and a whole number
   double batches = 0;
   for (const ScenarioEvent& event : scenario.events) {

@@ -12,7 +12,8 @@ namespace ringside {
 /// parameter, head, step or batches the run does not have.
 ModelSize rehearse(const TrainingPlan& plan);
 
-/// How many batches of each epoch `rank` leaves out (fewer-batches).
+/// How many batches of each epoch `rank` leaves out (fewer-batches); a server, whose rank follows
+/// those of the workers, what all of them do.
 std::int64_t batches_left_out(const Scenario& scenario, int rank);
 
 /// The scenario's model with its first values, on `device`, whose rank may have a seed of its own;

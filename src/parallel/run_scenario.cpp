@@ -172,7 +172,8 @@ DdpOptions ddp_options(const TrainingPlan& plan, int rank) {
   return options;
 }
 
-ParameterServerOptions parameter_server_options(const Scenario& scenario) {
+ParameterServerOptions parameter_server_options(const TrainingPlan& plan) {
+  const Scenario& scenario = plan.scenario;
   ParameterServerOptions options;
   options.workers = scenario.workers;
   options.servers = scenario.servers;
@@ -183,6 +184,11 @@ ParameterServerOptions parameter_server_options(const Scenario& scenario) {
   options.asynchronous = scenario.asynchronous;
   options.staleness = scenario.staleness;
   options.seed = scenario.seed;
+  for (int worker = 0; worker < scenario.workers; ++worker) {
+    const int lead = worker * scenario.worker_devices;
+    options.worker_steps.push_back(
+        static_cast<int>(plan.batches_per_epoch - batches_left_out(scenario, lead)));
+  }
   options.loss = training_loss;
   options.optimizer = optimizer_factory(scenario);
   return options;
@@ -197,7 +203,7 @@ std::unique_ptr<Strategy> make_rank_strategy(const TrainingPlan& plan, Rank& ran
   if (scenario.strategy == "ddp") {
     return make_ddp(std::move(module), rank, ddp_options(plan, rank.rank));
   }
-  return make_parameter_server(std::move(module), rank, parameter_server_options(scenario));
+  return make_parameter_server(std::move(module), rank, parameter_server_options(plan));
 }
 
 /// ddp, ps: one thread (or process) per rank; `results` has one for each local rank.

@@ -147,6 +147,7 @@ bool Trainer::run_epoch(int epoch) {
   const std::int64_t accumulate = plan_.scenario.accumulate;
   const std::int64_t steps =
       std::min<std::int64_t>((batches + accumulate - 1) / accumulate, plan_.total_steps - step_);
+  const int end = end_of_longest();
   strategy_.begin_epoch(epoch, static_cast<int>(std::max<std::int64_t>(steps, 0)));
   for (std::int64_t done = 0; done < steps; ++done) {
     result_.stopped = happens_here(ScenarioEvent::Kind::kStop);
@@ -162,6 +163,7 @@ bool Trainer::run_epoch(int epoch) {
   result_.out_of_batches = true;
   const int shadowed = strategy_.inputs_exhausted(step_);
   step_ += shadowed;
+  if (plan_.scenario.asynchronous) step_ = end;  // the others have gone on
   result_.steps = step_;
   if (plan_.scenario.verify && plan_.scenario.join != "off") {
     result_.verification.steps += shadowed;  // the others have verified them
@@ -224,6 +226,14 @@ double Trainer::loss_of(const StepResult& step) {
   }
   const StepScope phase(devices_, Phase::kLoss);
   return host_value(step.loss, 0);
+}
+
+/// The step after the epoch of the rank that has most batches, as it begins.
+int Trainer::end_of_longest() const {
+  const int any_server = plan_.replicas;
+  const std::int64_t batches =
+      plan_.batches_per_epoch - batches_ - batches_left_out(plan_.scenario, any_server);
+  return static_cast<int>(std::min<std::int64_t>(step_ + batches, plan_.total_steps));
 }
 
 /// Of the ranks that take batches, those with a batch for this step.

@@ -94,6 +94,7 @@ class Trainer {
   void evaluate(EpochReport& report);
   void save_if_due(bool epoch_is_over);
   void warn_of_values_that_differ();
+  int end_of_longest() const;
   std::vector<int> ranks_at_work() const;
   /// What `ranks` have after `step`, and rank 0 with a single device; every rank calls it, of those
   /// that take batches only `ranks` do.

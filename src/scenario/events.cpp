@@ -23,21 +23,41 @@ using Kind = ScenarioEvent::Kind;
 constexpr std::array<EventRule, 15> kRules{{
     // kind, name, parameter, amount, operation, strategies
     {Kind::kPerturb, "perturb", true, true, false, "single dp ddp ps"},
-    {Kind::kFreeze, "freeze", true, false, false, "single dp ddp"},
+    {Kind::kFreeze, "freeze", true, false, false, "single dp ddp ps"},
     {Kind::kStop, "stop", false, false, false, "ddp ps"},
     {Kind::kSlow, "slow", false, true, false, "single dp ddp ps"},
-    {Kind::kFewerBatches, "fewer-batches", false, true, false, "ddp"},
+    {Kind::kFewerBatches, "fewer-batches", false, true, false, "ddp ps"},
     {Kind::kOtherCollective, "other-collective", false, false, true, "ddp"},
     {Kind::kBypass, "bypass", false, false, false, "dp ddp"},
     {Kind::kNoSync, "no-sync", false, false, false, "ddp"},
     {Kind::kExtraForward, "extra-forward", false, false, false, "single dp ddp ps"},
-    {Kind::kReplace, "replace", true, false, false, "single dp ddp"},
+    {Kind::kReplace, "replace", true, false, false, "single dp ddp ps"},
     {Kind::kUnusedHead, "unused-head", false, false, false, "single dp ddp ps"},
     {Kind::kSecondBackward, "second-backward", false, false, false, "ddp"},
     {Kind::kNoSyncBackward, "no-sync-backward", false, false, false, "ddp"},
     {Kind::kFlagKeyword, "flag-keyword", false, false, false, "dp"},
     {Kind::kWrapOptimizer, "wrap-optimizer", false, false, false, "dp"},
 }};
+
+/// Why a parameter server cannot: what is not there that the event is about.
+std::string_view reason_in_ps(Kind kind) {
+  switch (kind) {
+    case Kind::kBypass:
+      return "a worker has no wrapper to bypass";
+    case Kind::kNoSync:
+    case Kind::kNoSyncBackward:
+      return "a worker has no wrapper that holds gradients back: it pushes after every backward";
+    case Kind::kSecondBackward:
+      return "no hook sends gradients during backward: a worker pushes all of them after it";
+    case Kind::kOtherCollective:
+      return "workers and servers send messages to each other, and call no collective";
+    case Kind::kFlagKeyword:
+    case Kind::kWrapOptimizer:
+      return "a worker has no DataParallel";
+    default:
+      return "";
+  }
+}
 
 [[noreturn]] void throw_event(const EventRule& rule, const std::string& problem,
                               std::string hint = {}) {
@@ -71,7 +91,11 @@ Kind parse_event_kind(std::string_view name) {
 void check_event(const Scenario& scenario, const ScenarioEvent& event) {
   const EventRule& rule = rule_of(event.kind);
   if (!is_listed(scenario.strategy, rule.strategies)) {
-    throw_event(rule, fmt::format("strategy {} cannot express it", scenario.strategy),
+    const std::string_view reason =
+        scenario.strategy == "ps" ? reason_in_ps(event.kind) : std::string_view();
+    throw_event(rule,
+                fmt::format("strategy {} cannot express it{}{}", scenario.strategy,
+                            reason.empty() ? "" : ": ", reason),
                 fmt::format("strategies that can: {}", rule.strategies));
   }
   const bool of_any_loop = event.kind == Kind::kStop || event.kind == Kind::kSlow;

@@ -1,5 +1,5 @@
-// The parameter server: who is who, the seeded order of asynchronous turns, the same numbers as
-// DistributedDataParallel, the bytes through the servers, and where the optimiser's state lies.
+// The parameter server: the same numbers as DistributedDataParallel, the bytes through the servers,
+// and where the optimiser's state lies.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -9,143 +9,11 @@
 #include <set>
 #include <string>
 
-#include "parallel/parameter_server_layout.h"
-#include "parallel/parameter_server_order.h"
-#include "ringside/error.h"
-#include "ringside/scenario.h"
+#include "server_scenario.h"
 #include "toy.h"
 
 namespace ringside::test {
 namespace {
-
-RunReport run_quietly(const Scenario& scenario) { return run_scenario(scenario, {}, nullptr, {}); }
-
-Scenario scenario_of(const std::string& strategy, int replicas) {
-  Scenario scenario;
-  scenario.strategy = strategy;
-  scenario.devices = replicas;
-  scenario.model = "mlp:64,16,10";
-  scenario.batch_size = 12;
-  scenario.steps = 12;
-  scenario.lr = 0.2;
-  scenario.momentum = 0.5;
-  scenario.seed = 3;
-  scenario.algorithm = Algorithm::kStar;  // of ddp: adds in rank order, as a server does
-  return scenario;
-}
-
-Scenario server_scenario(int workers, int servers = 1) {
-  Scenario scenario = scenario_of("ps", workers + servers);
-  scenario.workers = workers;
-  scenario.servers = servers;
-  return scenario;
-}
-
-void use_adam(Scenario& scenario) {
-  scenario.optimizer = "adam";
-  scenario.momentum = 0;
-  scenario.lr = 0.01;
-}
-
-// ---------------------------------------------------------------- layout
-
-TEST(ParameterServerLayout, WorkersComeBeforeServersAndLeadsFirst) {
-  ParameterServerOptions options;
-  options.workers = 3;
-  options.worker_devices = 2;
-  options.servers = 2;
-  options.server_devices = 2;
-  const ParameterServerLayout layout(options);
-  EXPECT_TRUE(layout.is_worker(5));
-  EXPECT_FALSE(layout.is_worker(6));
-  EXPECT_EQ(layout.worker_of(5), 2);
-  EXPECT_EQ(layout.worker_lead(2), 4);
-  EXPECT_EQ(layout.worker_members(2), (std::vector<int>{5}));
-  EXPECT_EQ(layout.server_of(9), 1);
-  EXPECT_EQ(layout.device_of_server(9), 1);
-  EXPECT_EQ(layout.server_lead(1), 8);
-  EXPECT_EQ(layout.server_members(1), (std::vector<int>{9}));
-  EXPECT_EQ(layout.served_workers(8), (std::vector<int>{0, 2}));
-  EXPECT_EQ(layout.served_workers(9), (std::vector<int>{1}));
-  EXPECT_EQ(layout.serving_rank(1, 1), 9);
-  EXPECT_EQ(layout.serving_rank(2, 0), 6);
-}
-
-TEST(ParameterServerLayout, ServersKeepEqualParts) {
-  ParameterServerOptions options;
-  options.servers = 3;
-  const ParameterServerLayout layout(options);
-  EXPECT_EQ(layout.shard(0, 11), (Range{0, 4}));
-  EXPECT_EQ(layout.shard(1, 11), (Range{4, 8}));
-  EXPECT_EQ(layout.shard(2, 11), (Range{8, 11}));
-}
-
-// ---------------------------------------------------------------- asynchronous order
-
-std::vector<ServerTurn> turns_of(int workers, int steps, int staleness, std::uint64_t seed) {
-  AsynchronousOrder order(workers, steps, staleness, seed);
-  std::vector<ServerTurn> turns;
-  while (const auto turn = order.next()) turns.push_back(*turn);
-  return turns;
-}
-
-/// "p0" a pull of worker 0, "P0:2" its push, two updates old.
-std::string text_of(const std::vector<ServerTurn>& turns) {
-  std::string text;
-  for (const ServerTurn& turn : turns) {
-    text += turn.kind == ServerTurn::Kind::kPull ? fmt::format("p{} ", turn.worker)
-                                                 : fmt::format("P{}:{} ", turn.worker, turn.age);
-  }
-  return text;
-}
-
-TEST(AsynchronousOrder, IsTheSameForEver) {
-  EXPECT_EQ(text_of(turns_of(3, 3, 1, 5)),
-            "p0 p1 p2 P2:0 p2 P0:1 p0 P1:2 p1 P0:1 p0 P2:3 p2 P1:2 p1 P1:0 P2:2 P0:4 ");
-  EXPECT_EQ(text_of(turns_of(4, 2, 0, 1)),
-            "p0 p1 p2 p3 P1:0 P3:1 P0:2 P2:3 p0 p1 p2 p3 P3:0 P1:1 P2:2 P0:3 ");
-}
-
-TEST(AsynchronousOrder, KeepsNoTurnsThatAreNotTaken) {
-  AsynchronousOrder order(16384, 1'000'000'000, 3, 7);
-  for (int turn = 0; turn < 50'000; ++turn) ASSERT_TRUE(order.next());
-}
-
-TEST(AsynchronousOrder, EveryWorkerPullsAndPushesEachStepAndKeepsTheBound) {
-  for (const int staleness : {0, 1, 3}) {
-    const int workers = 4;
-    const int steps = 9;
-    std::map<int, int> pushed;
-    std::map<int, int> pulled;
-    for (int worker = 0; worker < workers; ++worker) pushed[worker] = pulled[worker] = 0;
-    int furthest = 0;
-    int pushes = 0;
-    std::map<int, int> pulled_at;
-    for (const ServerTurn& turn : turns_of(workers, steps, staleness, 7)) {
-      if (turn.kind == ServerTurn::Kind::kPush) {
-        EXPECT_EQ(turn.step, pushed[turn.worker]++);
-        EXPECT_EQ(pulled[turn.worker], turn.step + 1) << "a push without a pull before it";
-        EXPECT_EQ(turn.age, pushes++ - pulled_at[turn.worker]);
-        continue;
-      }
-      EXPECT_EQ(turn.step, pulled[turn.worker]++);
-      pulled_at[turn.worker] = pushes;
-      EXPECT_EQ(turn.step, pushed[turn.worker]) << "a pull before its last push";
-      int slowest = steps;
-      for (const auto& [worker, count] : pushed) slowest = std::min(slowest, count);
-      EXPECT_LE(turn.step - slowest, staleness);
-      furthest = std::max(furthest, turn.step - slowest);
-    }
-    EXPECT_EQ(furthest, staleness) << "the bound is made use of";
-    for (const auto& [worker, count] : pushed) EXPECT_EQ(count, steps);
-  }
-}
-
-TEST(AsynchronousOrder, IsAFunctionOfTheSeed) {
-  EXPECT_EQ(turns_of(3, 20, 2, 5), turns_of(3, 20, 2, 5));
-  EXPECT_NE(turns_of(3, 20, 2, 5), turns_of(3, 20, 2, 6));
-  EXPECT_TRUE(turns_of(3, 0, 2, 5).empty());
-}
 
 // ---------------------------------------------------------------- numbers
 
@@ -292,49 +160,6 @@ TEST(ParameterServer, AnAsynchronousRunOfSeveralEpochsLearns) {
   EXPECT_GT(run.epochs.back().test_accuracy, 0.8);
 }
 
-// ---------------------------------------------------------------- refused options
-
-std::string refusal_of(World& world, const std::function<void(ParameterServerOptions&)>& change) {
-  std::string message = "no error";
-  try {
-    world.run([&](Rank& rank) {
-      ParameterServerOptions options;
-      options.workers = 2;
-      options.loss = toy_loss;
-      options.optimizer = toy_sgd(0);
-      change(options);
-      make_parameter_server(toy_model(rank.device), rank, options);
-    });
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kInvalidArgument) << error.what();
-    message = error.what();
-  }
-  return message;
-}
-
-TEST(ParameterServer, RefusesOptionsThatCannotBe) {
-  const auto refusal = [](int ranks, const std::function<void(ParameterServerOptions&)>& change) {
-    return refusal_of(*sim_world(ranks), change);
-  };
-  using Options = ParameterServerOptions;
-  EXPECT_EQ(refusal(3, [](Options& o) { o.server_devices = 0; }),
-            "rank 0: server_devices 0: must be at least 1");
-  EXPECT_EQ(refusal(3, [](Options& o) { o.workers = 0; }), "rank 0: workers 0: must be at least 1");
-  EXPECT_EQ(refusal(3, [](Options& o) { o.worker_devices = -1; }),
-            "rank 0: worker_devices -1: must be at least 1");
-  EXPECT_EQ(refusal(3, [](Options& o) { o.servers = 0; }), "rank 0: servers 0: must be at least 1");
-  EXPECT_EQ(refusal(3, [](Options& o) { o.staleness = -1; }),
-            "rank 0: staleness -1: must be at least 0");
-  EXPECT_EQ(refusal(5, [](Options& o) { o.server_devices = 3; }),
-            "rank 0: server_devices 3: there are 2 workers, and each device of a server serves at "
-            "least one");
-  EXPECT_EQ(refusal(4, [](Options&) {}),
-            "rank 0: 2 workers of 1 and 1 servers of 1 devices need 3 ranks: the world has 4");
-  EXPECT_EQ(refusal(3, [](Options& o) { o.workers = o.worker_devices = 1 << 20; }),
-            "rank 0: 1048576 workers of 1048576 and 1 servers of 1 devices need 1099511627777 "
-            "ranks: the world has 3");
-}
-
 // ---------------------------------------------------------------- traffic and memory
 
 // With a mean a term is scaled where it lies before it is added to the sum so far.
@@ -440,43 +265,6 @@ TEST(ParameterServer, TheTraceHasItsPhases) {
   EXPECT_EQ(phases(scenario, 0),
             (Names{"load", "forward", "loss", "backward", "push", "pull", "update", "loss"}));
   EXPECT_EQ(phases(scenario, 2), (Names{"push", "aggregate", "pull"}));
-}
-
-// ---------------------------------------------------------------- what goes wrong
-
-std::string error_of(const Scenario& scenario) {
-  try {
-    run_quietly(scenario);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-TEST(ParameterServer, AWorkerThatStopsIsNamed) {
-  Scenario scenario = server_scenario(3);
-  scenario.events = {{.kind = ScenarioEvent::Kind::kStop, .rank = 1, .step = 2}};
-  const std::string message = error_of(scenario);
-  EXPECT_NE(message.find("rank 1"), std::string::npos) << message;
-  EXPECT_NE(message.find("rank 3 waits in"), std::string::npos) << message;
-}
-
-TEST(ParameterServer, AHeadThatIsNotUsedPushesZeros) {
-  Scenario scenario = server_scenario(2);
-  scenario.model = "mlp:64,16,10:heads";
-  scenario.events = {{.kind = ScenarioEvent::Kind::kUnusedHead, .rank = 1, .step = 1}};
-  const RunReport run = run_quietly(scenario);
-  EXPECT_EQ(run.steps, 12);
-  EXPECT_EQ(run.rank_checksums[0], run.rank_checksums[1]);
-}
-
-TEST(ParameterServer, AModelSmallerThanItsServersIsAnError) {
-  Scenario scenario = server_scenario(2, 651);
-  scenario.backend = "meta";
-  scenario.model = "mlp:64,10";
-  const std::string message = error_of(scenario);
-  EXPECT_NE(message.find("651 servers: the model has 650 parameters"), std::string::npos)
-      << message;
 }
 
 }  // namespace

@@ -113,7 +113,9 @@ TEST(Validate, ChecksEvents) {
   EXPECT_EQ(event({.kind = Kind::kSlow, .rank = 3, .amount = 1}, "ps"), "");
   EXPECT_EQ(event({.kind = Kind::kExtraForward, .rank = 3}, "ps"),
             "event extra-forward: rank 3: must be from 0 to 2");
-  EXPECT_EQ(event({.kind = Kind::kNoSync}, "ps"), "event no-sync: strategy ps cannot express it");
+  EXPECT_EQ(event({.kind = Kind::kNoSync}, "ps"),
+            "event no-sync: strategy ps cannot express it: a worker has no wrapper that holds "
+            "gradients back: it pushes after every backward");
   EXPECT_EQ(event({.kind = Kind::kNoSync}, "dp"), "event no-sync: strategy dp cannot express it");
   EXPECT_EQ(event({.kind = Kind::kBypass}, "dp"), "");
   EXPECT_EQ(event({.kind = Kind::kBypass}, "single"),
