@@ -257,10 +257,13 @@ class Kernels {
                     const DeviceArray& first_moment, const DeviceArray& second_moment,
                     const DeviceArray& largest_second, std::int64_t step,
                     const AdamOptions& options);
-  /// total [1] = the 2-norm of all gradients' 2-norms; each gradient times min(1, max_norm / (total
-  /// + 1e-6)), in place. [torch/nn/utils/clip_grad.py]
-  virtual void clip_grad_norm(LaunchContext&, const DeviceArray& total,
-                              std::span<const DeviceArray> gradients, double max_norm);
+  /// total [1] = the 2-norm of all arrays' 2-norms. [torch/nn/utils/clip_grad.py]
+  virtual void total_norm(LaunchContext&, const DeviceArray& total,
+                          std::span<const DeviceArray> arrays);
+  /// Each gradient times min(1, max_norm / (total + 1e-6)), in place; total [1].
+  /// [torch/nn/utils/clip_grad.py]
+  virtual void clip_with_norm(LaunchContext&, std::span<const DeviceArray> gradients,
+                              const DeviceArray& total, double max_norm);
   /// correct [1] int64 = number of rows whose largest logit (first of equals) is the target.
   virtual void count_correct(LaunchContext&, const DeviceArray& correct, const DeviceArray& logits,
                              const DeviceArray& targets);

@@ -43,6 +43,14 @@ std::unique_ptr<Optimizer> make_adam(std::vector<NamedTensor> parameters,
 /// Throws Error(kInvalidArgument) for max_norm <= 0. [torch.nn.utils.clip_grad_norm_]
 Tensor clip_grad_norm(const std::vector<NamedTensor>& parameters, double max_norm);
 
+/// total {1} = the 2-norm of the 2-norms of `tensors`; one enqueued op. All must be on the device
+/// and of the dtype of `total`. [torch.nn.utils.get_total_norm]
+void total_norm(const Tensor& total, const std::vector<Tensor>& tensors);
+/// Scales the gradients by min(1, max_norm / (total + 1e-6)), where their norm `total` {1} is
+/// known: the other half of clip_grad_norm, for one who has a part of the gradients. One enqueued
+/// op. Throws as clip_grad_norm. [torch.nn.utils.clip_grads_with_norm_]
+void clip_with_norm(const std::vector<Tensor>& gradients, const Tensor& total, double max_norm);
+
 /// Of all optimisers; make_optimizer takes what its name needs.
 struct OptimizerOptions {
   SgdOptions sgd;

@@ -168,6 +168,9 @@ struct ParameterServerOptions {
   std::uint64_t seed = 0;
   /// asynchronous: the most steps that each worker takes in an epoch; empty: as many as there are
   std::vector<int> worker_steps = {};
+  /// Of servers that update: before an update the gradients are scaled so that their total 2-norm,
+  /// over all servers, is at most this; 0: they are not. `optimizer` then has not to.
+  double clip_grad_norm = 0;
   LossFunction loss;
   OptimizerFactory optimizer;
 
@@ -177,9 +180,9 @@ struct ParameterServerOptions {
 /// The strategy of one rank. A server's module is for the names and shapes of the parameters only
 /// (its device may be of a meta world). Initially all workers get worker 0's parameters. Throws
 /// Error(kInvalidArgument) for counts below 1, a world of another size than options.ranks(), more
-/// devices of a server than workers, a negative staleness,
-/// steps of another number of workers, more servers than the model has
-/// parameters, parameters of several dtypes, and options that exclude each other.
+/// devices of a server than workers, a negative staleness or norm, steps of another number of
+/// workers, more servers than the model has parameters, parameters of several dtypes, and options
+/// that exclude each other.
 std::unique_ptr<Strategy> make_parameter_server(std::shared_ptr<Module> module, Rank& rank,
                                                 const ParameterServerOptions& options);
 

@@ -205,9 +205,12 @@ void Kernels::adam(LaunchContext&, const DeviceArray&, const DeviceArray&, const
                    const DeviceArray&, const DeviceArray&, std::int64_t, const AdamOptions&) {
   missing(*this, "adam");
 }
-void Kernels::clip_grad_norm(LaunchContext&, const DeviceArray&, std::span<const DeviceArray>,
+void Kernels::total_norm(LaunchContext&, const DeviceArray&, std::span<const DeviceArray>) {
+  missing(*this, "total_norm");
+}
+void Kernels::clip_with_norm(LaunchContext&, std::span<const DeviceArray>, const DeviceArray&,
                              double) {
-  missing(*this, "clip_grad_norm");
+  missing(*this, "clip_with_norm");
 }
 void Kernels::count_correct(LaunchContext&, const DeviceArray&, const DeviceArray&,
                             const DeviceArray&) {

@@ -18,6 +18,26 @@ void check_max_norm(double max_norm) {
               fmt::format("clip_grad_norm: norm {}: must be above 0", max_norm));
 }
 
+/// Tensors that one op takes together, on the device and of the dtype of `first`.
+struct Operands {
+  Operands(const Tensor& first, const std::vector<Tensor>& tensors) {
+    for (const Tensor& tensor : tensors) {
+      if (&tensor.device() != &first.device() || tensor.dtype() != first.dtype()) {
+        throw Error(ErrorKind::kInvalidArgument,
+                    fmt::format("clip_grad_norm: '{}' is {} on {}, but '{}' is {} on {}",
+                                tensor.name(), to_string(tensor.dtype()), tensor.device().name(),
+                                first.name(), to_string(first.dtype()), first.device().name()));
+      }
+      arrays.push_back(tensor.array());
+      refs.push_back({tensor.name(), &tensor.array()});
+      elements += static_cast<double>(tensor.numel());
+    }
+  }
+  std::vector<DeviceArray> arrays;
+  std::vector<TensorRef> refs;
+  double elements = 0;
+};
+
 /// Clips before every step of another optimiser. As the step comes after all communication, every
 /// rank of DDP sees the averaged gradients, and so the same norm.
 class ClippingOptimizer final : public Optimizer {
@@ -60,6 +80,36 @@ std::unique_ptr<Optimizer> make_by_name(std::string_view name, std::vector<Named
 
 }  // namespace
 
+void total_norm(const Tensor& total, const std::vector<Tensor>& tensors) {
+  const Operands operands(total, tensors);
+  const TensorRef written[] = {{total.name(), &total.array()}};
+  OpInfo info;
+  info.name = "total-norm";
+  info.flops = 2 * operands.elements;  // square and sum
+  info.reads = operands.refs;
+  info.writes = written;
+  total.device().compute().submit(
+      info, [total = total.array(), arrays = operands.arrays](LaunchContext& context) {
+        context.kernels.total_norm(context, total, arrays);
+      });
+}
+
+void clip_with_norm(const std::vector<Tensor>& gradients, const Tensor& total, double max_norm) {
+  check_max_norm(max_norm);
+  const Operands operands(total, gradients);
+  std::vector<TensorRef> reads = operands.refs;
+  reads.push_back({total.name(), &total.array()});
+  OpInfo info;
+  info.name = "clip-with-norm";
+  info.flops = operands.elements;
+  info.reads = reads;
+  info.writes = operands.refs;
+  total.device().compute().submit(
+      info, [total = total.array(), arrays = operands.arrays, max_norm](LaunchContext& context) {
+        context.kernels.clip_with_norm(context, arrays, total, max_norm);
+      });
+}
+
 Tensor clip_grad_norm(const std::vector<NamedTensor>& parameters, double max_norm) {
   check_max_norm(max_norm);
   std::vector<Tensor> gradients;
@@ -70,31 +120,18 @@ Tensor clip_grad_norm(const std::vector<NamedTensor>& parameters, double max_nor
   const Tensor& first = gradients.front();
   Tensor total =
       Tensor::empty(first.device(), Shape{1}, first.dtype(), MemoryKind::kWorkspace, "total-norm");
-  std::vector<DeviceArray> arrays;
-  std::vector<TensorRef> reads;
-  double elements = 0;
-  for (const Tensor& gradient : gradients) {
-    if (&gradient.device() != &first.device() || gradient.dtype() != first.dtype()) {
-      throw Error(
-          ErrorKind::kInvalidArgument,
-          fmt::format("clip_grad_norm: '{}' is {} on {}, but '{}' is {} on {}", gradient.name(),
-                      to_string(gradient.dtype()), gradient.device().name(), first.name(),
-                      to_string(first.dtype()), first.device().name()));
-    }
-    arrays.push_back(gradient.array());
-    reads.push_back({gradient.name(), &gradient.array()});
-    elements += static_cast<double>(gradient.numel());
-  }
-  std::vector<TensorRef> writes = reads;
+  const Operands operands(first, gradients);
+  std::vector<TensorRef> writes = operands.refs;
   writes.push_back({total.name(), &total.array()});
   OpInfo info;
   info.name = "clip-grad-norm";
-  info.flops = 3 * elements;  // square and sum; scale
-  info.reads = reads;
+  info.flops = 3 * operands.elements;  // square and sum; scale
+  info.reads = operands.refs;
   info.writes = writes;
   first.device().compute().submit(
-      info, [norm = total.array(), arrays = std::move(arrays), max_norm](LaunchContext& context) {
-        context.kernels.clip_grad_norm(context, norm, arrays, max_norm);
+      info, [total = total.array(), arrays = operands.arrays, max_norm](LaunchContext& context) {
+        context.kernels.total_norm(context, total, arrays);
+        context.kernels.clip_with_norm(context, arrays, total, max_norm);
       });
   return total;
 }

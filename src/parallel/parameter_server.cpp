@@ -43,6 +43,9 @@ void check_counts(const ParameterServerOptions& options, int ranks) {
   if (options.staleness < 0) {
     throw_invalid(fmt::format("staleness {}: must be at least 0", options.staleness));
   }
+  if (!(options.clip_grad_norm >= 0)) {
+    throw_invalid(fmt::format("clip_grad_norm {}: must be at least 0", options.clip_grad_norm));
+  }
 }
 
 /// They lie in one flat tensor.

@@ -47,6 +47,7 @@ class ParameterServer : public Strategy {
     return layout_.pieces(layout_.server_of(rank_.rank), module_->named_parameters());
   }
   void make_pieces();
+  void make_norms();
   void begin_with_the_parameters_of_worker_0();
   void synchronous_step();
   void asynchronous_step(int step);
@@ -54,6 +55,7 @@ class ParameterServer : public Strategy {
   void receive_pushes(const std::vector<int>& workers);
   void aggregate();
   void update();
+  void clip_gradients();
   void hand_on(Tensor& tensor);
 
   std::shared_ptr<Module> module_;  // names and shapes only
@@ -70,6 +72,9 @@ class ParameterServer : public Strategy {
   Tensor sum_;
   Tensor weights_;
   std::vector<NamedTensor> pieces_;  // of the lead: the parameters that lie in `weights_`
+  std::vector<Tensor> gradients_;    // theirs, which lie in `sum_`
+  std::vector<Tensor> norms_;  // for clipping: of the own gradients; server 0: of all servers'
+  Tensor total_norm_;          // for clipping: of all gradients
   std::unique_ptr<Optimizer> optimizer_ = std::make_unique<NoOptimizer>();
 
   std::optional<AsynchronousOrder> order_;  // asynchronous: of this epoch
@@ -121,11 +126,25 @@ void ParameterServer::make_pieces() {
     };
     Tensor parameter = piece(weights_, part.name);
     parameter.set_requires_grad(true);
-    parameter.set_grad(piece(sum_, part.name + ".grad"));
+    gradients_.push_back(piece(sum_, part.name + ".grad"));
+    parameter.set_grad(gradients_.back());
     pieces_.push_back({part.name, parameter});
     offset += part.part.size() * size_of(weights_.dtype());
   }
   optimizer_ = options_.optimizer(pieces_);
+  if (options_.clip_grad_norm != 0) make_norms();
+}
+
+void ParameterServer::make_norms() {
+  const auto norm = [this](const std::string& name) {
+    return Tensor::empty(rank_.device, Shape{1}, weights_.dtype(), MemoryKind::kWorkspace, name);
+  };
+  const int own = layout_.server_of(rank_.rank);
+  const int last = own == 0 ? layout_.servers() - 1 : own;
+  for (int server = own; server <= last; ++server) {
+    norms_.push_back(norm(fmt::format("norm of server {}", server)));
+  }
+  total_norm_ = norm("total-norm");
 }
 
 std::vector<NamedTensor> ParameterServer::optimizer_state() {
@@ -189,7 +208,32 @@ void ParameterServer::aggregate() {
 
 void ParameterServer::update() {
   const StepScope phase(devices_, Phase::kUpdate);
+  if (is_lead() && options_.clip_grad_norm != 0) clip_gradients();
   optimizer_->step();
+}
+
+/// By the norm over all servers: each tells the first one the norm of its own gradients, and gets
+/// the norm of all.
+void ParameterServer::clip_gradients() {
+  const int first = layout_.server_lead(0);
+  if (rank_.rank == first) {
+    std::vector<PeerMessage> heard;
+    std::vector<PeerMessage> told;
+    for (int server = 1; server < layout_.servers(); ++server) {
+      const auto index = static_cast<std::size_t>(server);
+      heard.push_back({layout_.server_lead(server), norms_[index].array()});
+      told.push_back({layout_.server_lead(server), total_norm_.array()});
+    }
+    total_norm(norms_.front(), gradients_);
+    receive_from_peers(rank_, heard);
+    total_norm(total_norm_, norms_);
+    send_to_peers(rank_, told);
+  } else {
+    total_norm(norms_.front(), gradients_);
+    send_to_peers(rank_, {{first, norms_.front().array()}});
+    receive_from_peers(rank_, {{first, total_norm_.array()}});
+  }
+  clip_with_norm(gradients_, total_norm_, options_.clip_grad_norm);
 }
 
 void ParameterServer::synchronous_step() {

@@ -190,7 +190,9 @@ ParameterServerOptions parameter_server_options(const TrainingPlan& plan) {
         static_cast<int>(plan.batches_per_epoch - batches_left_out(scenario, lead)));
   }
   options.loss = training_loss;
-  options.optimizer = optimizer_factory(scenario);
+  Scenario updating = scenario;
+  if (options.server_updates) options.clip_grad_norm = std::exchange(updating.clip_grad_norm, 0);
+  options.optimizer = optimizer_factory(updating);
   return options;
 }
 

@@ -171,11 +171,6 @@ void check_parameter_server(const Scenario& s) {
                               s.server_devices),
                   "leave --server-devices out, or choose more --servers");
   }
-  if (s.clip_grad_norm != 0 && s.variant == "b" && s.servers > 1) {
-    throw_invalid(fmt::format("clip-grad-norm {}: none of {} servers has the whole gradient",
-                              s.clip_grad_norm, s.servers),
-                  "choose --servers 1, or --variant a, where the workers clip");
-  }
 }
 
 }  // namespace

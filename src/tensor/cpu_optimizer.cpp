@@ -73,22 +73,27 @@ void CpuKernels::adam(LaunchContext&, const DeviceArray& parameter, const Device
 }
 
 // Norms are rounded to the dtype one by one, as PyTorch's tensors of norms are.
-void CpuKernels::clip_grad_norm(LaunchContext&, const DeviceArray& total,
-                                std::span<const DeviceArray> gradients, double max_norm) {
+void CpuKernels::total_norm(LaunchContext&, const DeviceArray& total,
+                            std::span<const DeviceArray> arrays) {
   visit_floating(total.dtype, [&]<typename T>() {
     double squares = 0;
-    for (const DeviceArray& array : gradients) {
-      const T* __restrict gradient = array.data<T>();
+    for (const DeviceArray& array : arrays) {
+      const T* __restrict values = array.data<T>();
       const double sum = lane_sum(static_cast<std::int64_t>(array.count()), [&](std::int64_t i) {
-        const double value = gradient[i];
+        const double value = values[i];
         return value * value;
       });
       const double norm = static_cast<T>(std::sqrt(sum));
       squares += norm * norm;
     }
-    const T norm = static_cast<T>(std::sqrt(squares));
-    *total.data<T>() = norm;
-    const T wanted = static_cast<T>(max_norm) / (norm + static_cast<T>(1e-6));
+    *total.data<T>() = static_cast<T>(std::sqrt(squares));
+  });
+}
+
+void CpuKernels::clip_with_norm(LaunchContext&, std::span<const DeviceArray> gradients,
+                                const DeviceArray& total, double max_norm) {
+  visit_floating(total.dtype, [&]<typename T>() {
+    const T wanted = static_cast<T>(max_norm) / (*total.data<T>() + static_cast<T>(1e-6));
     const T factor = wanted > T(1) ? T(1) : wanted;  // NaN stays NaN, as in PyTorch
     for (const DeviceArray& array : gradients) {
       T* __restrict gradient = array.data<T>();

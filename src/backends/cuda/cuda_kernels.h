@@ -142,8 +142,10 @@ class CudaKernels : public Kernels {
             const DeviceArray& first_moment, const DeviceArray& second_moment,
             const DeviceArray& largest_second, std::int64_t step,
             const AdamOptions& options) override;
-  void clip_grad_norm(LaunchContext&, const DeviceArray& total,
-                      std::span<const DeviceArray> gradients, double max_norm) override;
+  void total_norm(LaunchContext&, const DeviceArray& total,
+                  std::span<const DeviceArray> arrays) override;
+  void clip_with_norm(LaunchContext&, std::span<const DeviceArray> gradients,
+                      const DeviceArray& total, double max_norm) override;
   void count_correct(LaunchContext&, const DeviceArray& correct, const DeviceArray& logits,
                      const DeviceArray& targets) override;
 

@@ -95,18 +95,27 @@ void optimisers(std::vector<KernelCase>& cases) {
                        }});
     }
   }
+  cases.push_back(
+      {"total_norm",
+       "of several arrays",
+       {random({1}), random({5, 3}), random({0}), random({70'001})},
+       [](Kernels& k, LaunchContext& c, Arrays a) { k.total_norm(c, a[0], a.subspan(1)); },
+       kRounding});
   for (const double max_norm : {0.01, 1000.0}) {
-    cases.push_back({"clip_grad_norm",
+    cases.push_back({"clip_with_norm",
                      "to " + std::to_string(max_norm),
                      {random({1}), random({5, 3}), random({1}), random({0}), random({70'001})},
                      [max_norm](Kernels& k, LaunchContext& c, Arrays a) {
-                       k.clip_grad_norm(c, a[0], a.subspan(1), max_norm);
+                       k.total_norm(c, a[0], a.subspan(1));
+                       k.clip_with_norm(c, a.subspan(1), a[0], max_norm);
                      },
                      kRounding});
-    cases.push_back({"clip_grad_norm", "of many arrays to " + std::to_string(max_norm),
+    cases.push_back({"clip_with_norm", "of many arrays to " + std::to_string(max_norm),
                      std::vector<Argument>(300, random({11})),
                      [max_norm](Kernels& k, LaunchContext& c, Arrays a) {
-                       k.clip_grad_norm(c, a[0].slice(0, 1), a.subspan(1), max_norm);
+                       const DeviceArray total = a[0].slice(0, 1);
+                       k.total_norm(c, total, a.subspan(1));
+                       k.clip_with_norm(c, a.subspan(1), total, max_norm);
                      },
                      kRounding});
   }
