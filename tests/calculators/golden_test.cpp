@@ -1,13 +1,19 @@
 // Golden numbers that take arithmetic alone: the toy model y = w x without a bias, w = 1, x = 1 to
-// 4, t = 2 x + 1, and what chunks, samplers, launchers, keys, traffic and half precision give.
+// 4, t = 2 x + 1, and what chunks, samplers, launchers, keys, buckets, traffic and half
+// precision give.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "calculators/bucket_plan.h"
 #include "calculators/costs.h"
+#include "calculators/known_models.h"
 #include "calculators/launch.h"
+#include "calculators/model_tensors.h"
 #include "core/state_keys.h"
 #include "parallel/chunks.h"
 #include "ringside/data.h"
@@ -103,37 +109,85 @@ TEST_F(Golden, G19SamplerShuffled) {
   EXPECT_EQ(dealt(2), (Indices{0, 7, 6, 1}));
 }
 
+TEST_F(Golden, G21BucketsOfResNet18) {
+  const std::vector<ModelTensor> parameters = model_tensors(known_model("resnet18"));
+  ASSERT_EQ(parameters.size(), 62U);
+  ASSERT_EQ(elements_of(parameters), 11'689'512U);
+  const auto later = [&](std::size_t cap_mib) {
+    std::vector<std::size_t> bytes;
+    for (const PlannedBucket& bucket :
+         plan_buckets(parameters, {.cap_bytes = cap_mib << 20}).later) {
+      bytes.push_back(bucket.bytes);
+    }
+    return bytes;
+  };
+  EXPECT_EQ(later(25), (std::vector<std::size_t>{2'052'000, 28'852'224, 15'853'824}));
+  EXPECT_EQ(later(35), (std::vector<std::size_t>{2'052'000, 38'297'600, 6'408'448}));
+}
+
+/// What k.replace(part, '') makes of a key in Python.
+std::string replaced_everywhere(std::string key, const std::string& part) {
+  for (std::size_t at = 0; (at = key.find(part, at)) != std::string::npos;) {
+    key.erase(at, part.size());
+  }
+  return key;
+}
+
 TEST_F(Golden, G30KeysAreStrippedAtTheirBeginningAlone) {
+  struct Key {
+    std::string name, replaced, stripped;
+  };
+  const Key keys[] = {{"module.submodule.weight", "subweight", "submodule.weight"},
+                      {"module.encoder.module.bias", "encoder.bias", "encoder.module.bias"},
+                      {"my_module.w", "my_w", "my_module.w"}};
   const std::vector<PrefixRule> strip{{"module.", ""}};
-  EXPECT_EQ(renamed("module.submodule.weight", strip), "submodule.weight");
-  EXPECT_EQ(renamed("module.encoder.module.bias", strip), "encoder.module.bias");
-  EXPECT_EQ(renamed("my_module.w", strip), "my_module.w");
+  for (const auto& [name, replaced, stripped] : keys) {
+    EXPECT_EQ(replaced_everywhere(name, "module."), replaced);
+    EXPECT_EQ(renamed(name, strip), stripped);
+  }
+}
+
+std::string variable(const LaunchedProcess& process, const std::string& name) {
+  const auto found = std::find_if(process.environment.begin(), process.environment.end(),
+                                  [&](const auto& entry) { return entry.first == name; });
+  return found == process.environment.end() ? std::string("(unset)") : found->second;
+}
+
+/// Every process of `nodes` nodes with two each.
+void expect_two_processes_on_each_of(int nodes) {
+  const auto launched = [&](Launcher launcher) {
+    return launched_processes(nodes, 2, launcher, "127.0.0.1");
+  };
+  const auto torchrun = launched(Launcher::kTorchrun);
+  const auto launch1 = launched(Launcher::kLaunch1);
+  const auto launch2 = launched(Launcher::kLaunch2);
+  ASSERT_EQ(torchrun.size(), static_cast<std::size_t>(2 * nodes));
+  for (std::size_t rank = 0; rank < torchrun.size(); ++rank) {
+    const std::string of_all = std::to_string(rank);
+    const std::string local = std::to_string(rank % 2);
+    const std::pair<const char*, std::string> expected[] = {
+        {"RANK", of_all},
+        {"LOCAL_RANK", local},
+        {"WORLD_SIZE", std::to_string(2 * nodes)},
+        {"LOCAL_WORLD_SIZE", "2"},
+        {"GROUP_RANK", std::to_string(rank / 2)},
+        {"ROLE_RANK", of_all},
+        {"MASTER_ADDR", "127.0.0.1"},
+        {"MASTER_PORT", "29500"},
+        {"OMP_NUM_THREADS", "1"}};
+    for (const auto& [name, value] : expected) {
+      EXPECT_EQ(variable(torchrun[rank], name), value) << name << " of rank " << rank;
+    }
+    EXPECT_TRUE(torchrun[rank].arguments.empty());
+    EXPECT_EQ(launch1[rank].arguments, (std::vector<std::string>{"--local_rank=" + local}));
+    EXPECT_EQ(launch2[rank].arguments, (std::vector<std::string>{"--local-rank=" + local}));
+    EXPECT_EQ(launch1[rank].environment, torchrun[rank].environment);
+  }
 }
 
 TEST_F(Golden, G31WhatLaunchersGiveAScript) {
-  const auto environment_of = [](const LaunchedProcess& process, const std::string& name) {
-    const auto found = std::find_if(process.environment.begin(), process.environment.end(),
-                                    [&](const auto& entry) { return entry.first == name; });
-    return found == process.environment.end() ? std::string("(unset)") : found->second;
-  };
-  const auto torchrun = launched_processes(1, 2, Launcher::kTorchrun, "127.0.0.1");
-  const auto launch = launched_processes(1, 2, Launcher::kLaunch1, "127.0.0.1");
-  ASSERT_EQ(torchrun.size(), 2U);
-  EXPECT_TRUE(torchrun[1].arguments.empty());
-  EXPECT_EQ(launch[1].arguments, (std::vector<std::string>{"--local_rank=1"}));
-  EXPECT_EQ(launch[1].environment, torchrun[1].environment);
-  const std::pair<const char*, const char*> expected[] = {{"RANK", "1"},
-                                                          {"LOCAL_RANK", "1"},
-                                                          {"WORLD_SIZE", "2"},
-                                                          {"LOCAL_WORLD_SIZE", "2"},
-                                                          {"GROUP_RANK", "0"},
-                                                          {"ROLE_RANK", "1"},
-                                                          {"MASTER_ADDR", "127.0.0.1"},
-                                                          {"MASTER_PORT", "29500"},
-                                                          {"OMP_NUM_THREADS", "1"}};
-  for (const auto& [name, value] : expected) {
-    EXPECT_EQ(environment_of(torchrun[1], name), value) << name;
-  }
+  expect_two_processes_on_each_of(1);
+  expect_two_processes_on_each_of(3);
 }
 
 TEST_F(Golden, G32TrafficOfDataParallelAndOfARing) {
@@ -160,6 +214,8 @@ TEST_F(Golden, G33HalfPrecision) {
   EXPECT_EQ(static_cast<float>(Float16(1e-8)), 0);
   EXPECT_NEAR(static_cast<double>(static_cast<float>(Float16(1e-8 * 65536))), 6.55e-4, 1e-6);
   EXPECT_EQ(static_cast<float>(Float16(65504)), 65504);
+  EXPECT_EQ(static_cast<float>(Float16(65519)), 65504);
+  EXPECT_EQ(static_cast<float>(Float16(65520)), std::numeric_limits<float>::infinity());
   EXPECT_EQ(static_cast<float>(BFloat16(1 + 0.001)), 1);
 }
 

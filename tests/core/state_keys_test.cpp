@@ -32,9 +32,8 @@ std::string suggested(const std::vector<NamedShape>& expected,
   return suggestion_options(compare_keys(expected, given));
 }
 
-// The three keys that k.replace('module.', '') breaks; what begins with the prefix loses it, once,
-// and what does not stays.
-TEST(StateKeys, G30APrefixIsStrippedAtTheBeginningAlone) {
+// What begins with the prefix loses it, once, and what does not stays.
+TEST(StateKeys, APrefixIsStrippedAtTheBeginningAlone) {
   const std::vector<PrefixRule> strip = {{"module.", ""}};
   EXPECT_EQ(renamed("module.submodule.weight", strip), "submodule.weight");
   EXPECT_EQ(renamed("module.encoder.module.bias", strip), "encoder.module.bias");
