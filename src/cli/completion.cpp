@@ -133,7 +133,11 @@ _ringside() {{
   case $command in
 {}  esac
 }}
-compdef _ringside ringside
+if [[ $funcstack[1] == _ringside ]]; then
+  _ringside "$@"  # as a file in fpath
+else
+  compdef _ringside ringside
+fi
 )",
                      summaries, cases);
 }

@@ -18,6 +18,7 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/json.h"
+#include "cli/say_once.h"
 #include "cli/terminal.h"
 #include "ringside/error.h"
 #include "ringside/version.h"
@@ -140,7 +141,8 @@ int dispatch(const std::string& name, const std::vector<std::string>& words, boo
   return command.run(arguments, terminal);
 }
 
-// On standard error for people; with --json on standard output too, as a document.
+// On standard error for people; with --json on standard output too, as a document. Under mpirun
+// what all processes have to say is said once.
 int report(const Error& error, bool json) {
   const bool refused =
       error.kind() == ErrorKind::kUnavailable || error.kind() == ErrorKind::kOutOfMemory;
@@ -152,12 +154,14 @@ int report(const Error& error, bool json) {
   if (!error.hint().empty()) {
     text += fmt::format("{} {}\n", paint("hint:", Style::kBold, color), error.hint());
   }
-  write_note(text);
-  try {
-    if (json) write_to(STDOUT_FILENO, error_document(error, status));
-  } catch (const std::exception&) {
-    return status;  // nobody listens any more
-  }
+  say_once(fmt::format("{}\n{}", error.what(), error.hint()), [&] {
+    write_note(text);
+    try {
+      if (json) write_to(STDOUT_FILENO, error_document(error, status));
+    } catch (const std::exception&) {
+      return;  // nobody listens any more
+    }
+  });
   return status;
 }
 

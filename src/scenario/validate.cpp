@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -141,12 +142,11 @@ void check_checkpoints(const Scenario& scenario) {
   }
 }
 
-int server_parts(const Scenario& s) { return s.servers * s.server_devices; }
-int worker_parts(const Scenario& s) { return s.workers * s.worker_devices; }
+std::int64_t server_parts(const Scenario& s) { return std::int64_t{s.servers} * s.server_devices; }
+std::int64_t worker_parts(const Scenario& s) { return std::int64_t{s.workers} * s.worker_devices; }
 
 void check_parameter_server(const Scenario& s) {
-  const std::int64_t needed =
-      std::int64_t{s.workers} * s.worker_devices + std::int64_t{s.servers} * s.server_devices;
+  const std::int64_t needed = worker_parts(s) + server_parts(s);
   if (needed != s.devices) {
     throw_invalid(fmt::format("devices {}: {} with {} each and {} with {} each are {}", s.devices,
                               counted(static_cast<std::size_t>(s.workers), "worker"),
@@ -178,7 +178,7 @@ void check_parameter_server(const Scenario& s) {
 bool Scenario::has_ranks() const { return strategy == "ddp" || strategy == "ps"; }
 
 int Scenario::replicas() const {
-  if (strategy == "ps") return worker_parts(*this);
+  if (strategy == "ps") return static_cast<int>(worker_parts(*this));
   return strategy == "ddp" ? devices : 1;
 }
 
@@ -231,10 +231,21 @@ void complete_parameter_server(RunRequest& request) {
                   "add --async, or leave --staleness out");
   }
   if (!request.is_given("devices")) {
-    scenario.devices = worker_parts(scenario) + server_parts(scenario);
+    const std::int64_t most = std::numeric_limits<int>::max();
+    scenario.devices =
+        static_cast<int>(std::min(worker_parts(scenario) + server_parts(scenario), most));
   } else if (!request.is_given("workers")) {
-    const int left = scenario.devices - server_parts(scenario);
-    if (left >= scenario.worker_devices) scenario.workers = left / scenario.worker_devices;
+    const std::int64_t left = scenario.devices - server_parts(scenario);
+    if (left < scenario.worker_devices) {
+      throw_invalid(
+          fmt::format("devices {}: {} with {} each leave {} for workers, which have {} each",
+                      scenario.devices,
+                      counted(static_cast<std::size_t>(scenario.servers), "server"),
+                      counted(static_cast<std::size_t>(scenario.server_devices), "device"),
+                      std::max<std::int64_t>(left, 0), scenario.worker_devices),
+          "leave --devices out, or give more");
+    }
+    scenario.workers = static_cast<int>(left / scenario.worker_devices);
   }
 }
 

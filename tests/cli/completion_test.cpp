@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "cli/command.h"
@@ -74,6 +75,17 @@ TEST(Completion, ZshCompletesCommandsOptionsAndValues) {
             "ringside collective all-reduce --direction \n");
   EXPECT_EQ(completed("ringside completion z"), "ringside completion zsh \n");
   EXPECT_EQ(completed("ringside help dr"), "ringside help draw \n");
+}
+
+TEST(Completion, ZshFindsItInstalled) {
+  if (!is_there("zsh")) GTEST_SKIP() << "zsh is not installed";
+  const ScratchDirectory home;
+  std::ofstream(home / "_ringside") << run_ringside({"completion", "zsh"}).output;
+  const ProcessResult result =
+      run_process({"/usr/bin/env", "zsh", "-f", RINGSIDE_TEST_DATA_DIR "/cli/completion.zsh",
+                   "ringside dem", home.path()},
+                  in_a_home(home));
+  EXPECT_EQ(result.output + result.errors, "ringside demo \n");
 }
 
 TEST(Completion, FishCompletesCommandsOptionsAndValues) {
