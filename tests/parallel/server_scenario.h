@@ -3,13 +3,9 @@
 
 #include <string>
 
-#include "ringside/scenario.h"
+#include "parallel/small_run.h"
 
 namespace ringside::test {
-
-inline RunReport run_quietly(const Scenario& scenario) {
-  return run_scenario(scenario, {}, nullptr, {});
-}
 
 inline Scenario scenario_of(const std::string& strategy, int replicas) {
   Scenario scenario;
