@@ -178,7 +178,8 @@ struct ParameterServerOptions {
   int ranks() const { return replicas() + servers * server_devices; }
 };
 /// The strategy of one rank. A server's module is for the names and shapes of the parameters only
-/// (its device may be of a meta world). Initially all workers get worker 0's parameters. Throws
+/// (its device may be of a meta world). Initially all workers get worker 0's parameters, without
+/// those that require no gradient: they are neither sent nor updated. Throws
 /// Error(kInvalidArgument) for counts below 1, a world of another size than options.ranks(), more
 /// devices of a server than workers, a negative staleness or norm, steps of another number of
 /// workers, more servers than the model has parameters, parameters of several dtypes, and options

@@ -72,12 +72,12 @@ void check_options(const ParameterServerOptions& options, const Module& module, 
     throw_invalid(fmt::format("worker_steps: {} numbers for {} workers",
                               options.worker_steps.size(), options.workers));
   }
-  const std::vector<NamedTensor> parameters = module.named_parameters();
+  const std::vector<NamedTensor> parameters = trained_parameters(module);
   check_one_dtype(parameters);
   const std::size_t elements = element_count(parameters);
   if (static_cast<std::size_t>(options.servers) > elements) {
-    throw_invalid(fmt::format("{} servers: the model has {} parameters, and each server keeps at "
-                              "least one",
+    throw_invalid(fmt::format("{} servers: the model has {} parameters to train, and each server "
+                              "keeps at least one",
                               options.servers, elements),
                   "choose fewer servers, or a larger model");
   }
@@ -107,6 +107,12 @@ void submit_sum(Tensor& sum, const Tensor& term, double factor, bool first) {
 }
 
 }  // namespace
+
+std::vector<NamedTensor> trained_parameters(const Module& module) {
+  std::vector<NamedTensor> parameters = module.named_parameters();
+  std::erase_if(parameters, [](const NamedTensor& entry) { return !entry.tensor.requires_grad(); });
+  return parameters;
+}
 
 void accumulate(Tensor& sum, std::vector<Tensor>& terms, double factor, bool continues) {
   for (const Tensor& term : terms) {

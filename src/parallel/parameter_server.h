@@ -17,6 +17,10 @@ std::unique_ptr<Strategy> make_worker(std::shared_ptr<Module> module, Rank& rank
 std::unique_ptr<Strategy> make_server(std::shared_ptr<Module> module, Rank& rank,
                                       const ParameterServerOptions& options);
 
+/// What workers and servers exchange: the parameters that require a gradient when the strategy is
+/// made. The others stay as each worker has them.
+std::vector<NamedTensor> trained_parameters(const Module& module);
+
 /// of a rank that does not update: no parameters, no state.
 class NoOptimizer final : public Optimizer {
  public:

@@ -44,7 +44,7 @@ class ParameterServer : public Strategy {
   Tensor& answer() { return options_.server_updates ? weights_ : sum_; }
   Tensor flat(MemoryKind kind, const std::string& name) const;
   std::vector<ServerPiece> pieces() const {
-    return layout_.pieces(layout_.server_of(rank_.rank), module_->named_parameters());
+    return layout_.pieces(layout_.server_of(rank_.rank), trained_);
   }
   void make_pieces();
   void make_norms();
@@ -58,7 +58,8 @@ class ParameterServer : public Strategy {
   void clip_gradients();
   void hand_on(Tensor& tensor);
 
-  std::shared_ptr<Module> module_;  // names and shapes only
+  std::shared_ptr<Module> module_;    // names and shapes only
+  std::vector<NamedTensor> trained_;  // its parameters of which servers keep a part
   Rank rank_;
   std::vector<Device*> devices_;
   ParameterServerOptions options_;
@@ -85,13 +86,14 @@ class ParameterServer : public Strategy {
 ParameterServer::ParameterServer(std::shared_ptr<Module> module, Rank& rank,
                                  const ParameterServerOptions& options)
     : module_(std::move(module)),
+      trained_(trained_parameters(*module_)),
       rank_(rank),
       devices_{&rank_.device},
       options_(options),
       layout_(options),
       lead_(layout_.server_lead(layout_.server_of(rank.rank))) {
   const int server = layout_.server_of(rank.rank);
-  range_ = layout_.shard(server, element_count(module_->named_parameters()));
+  range_ = layout_.shard(server, element_count(trained_));
   for (const int worker : layout_.served_workers(rank.rank)) {
     workers_.push_back(layout_.worker_lead(worker));
     if (options.asynchronous && !pushed_.empty()) continue;
@@ -111,15 +113,14 @@ ParameterServer::ParameterServer(std::shared_ptr<Module> module, Rank& rank,
 
 Tensor ParameterServer::flat(MemoryKind kind, const std::string& name) const {
   return Tensor::empty(rank_.device, Shape{static_cast<std::int64_t>(range_.size())},
-                       module_->named_parameters().front().tensor.dtype(), kind, name);
+                       trained_.front().tensor.dtype(), kind, name);
 }
 
 /// The parameters, or parts of them, that lie in the shard.
 void ParameterServer::make_pieces() {
-  const std::vector<NamedTensor> parameters = module_->named_parameters();
   std::size_t offset = 0;
   for (const ServerPiece& part : pieces()) {
-    const Shape shape = part.whole ? parameters[part.parameter].tensor.shape()
+    const Shape shape = part.whole ? trained_[part.parameter].tensor.shape()
                                    : Shape{static_cast<std::int64_t>(part.part.size())};
     const auto piece = [&](const Tensor& of, const std::string& name) {
       return Tensor::view(rank_.device, of.buffer(), offset, shape, of.dtype(), name);
@@ -154,7 +155,7 @@ std::vector<NamedTensor> ParameterServer::optimizer_state() {
 
 void ParameterServer::load_optimizer_state(const std::vector<NamedTensor>& state) {
   if (pieces_.empty()) return;
-  optimizer_->load_state_dict(state_of_pieces(state, pieces(), module_->named_parameters()));
+  optimizer_->load_state_dict(state_of_pieces(state, pieces(), trained_));
 }
 
 void ParameterServer::begin_with_the_parameters_of_worker_0() {

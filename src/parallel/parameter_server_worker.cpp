@@ -50,9 +50,10 @@ class ParameterServerWorker : public Strategy {
   int worker_;
   int lead_;
   std::vector<int> members_;  // of the lead: the worker's other devices
-  std::vector<Tensor> parameters_;
-  FlatBuffer flat_;              // what is pushed, and then what is pulled
-  std::vector<Tensor> arrived_;  // of the lead: the gradients of the other devices
+  std::vector<NamedTensor> trained_;
+  std::vector<Tensor> parameters_;  // those of trained_
+  FlatBuffer flat_;                 // what is pushed, and then what is pulled
+  std::vector<Tensor> arrived_;     // of the lead: the gradients of the other devices
   std::unique_ptr<Optimizer> optimizer_;
 };
 
@@ -65,12 +66,13 @@ ParameterServerWorker::ParameterServerWorker(std::shared_ptr<Module> module, Ran
       layout_(options),
       worker_(layout_.worker_of(rank.rank)),
       lead_(layout_.worker_lead(worker_)),
-      parameters_(tensors_of(module_->named_parameters())),
+      trained_(trained_parameters(*module_)),
+      parameters_(tensors_of(trained_)),
       flat_(rank_.device, parameters_, MemoryKind::kBuckets, "flat") {
   if (options.server_updates) {
     optimizer_ = std::make_unique<NoOptimizer>();
   } else {
-    optimizer_ = options.optimizer(module_->named_parameters());
+    optimizer_ = options.optimizer(trained_);
   }
   if (is_lead()) members_ = layout_.worker_members(worker_);
   for (const int member : members_) {
@@ -163,7 +165,7 @@ std::vector<NamedTensor> ParameterServerWorker::optimizer_state() {
   for (int server = 0; server < layout_.servers(); ++server) {
     parts.push_back(receive_state(rank_, layout_.server_lead(server)));
   }
-  return joined_state(parts, layout_, module_->named_parameters());
+  return joined_state(parts, layout_, trained_);
 }
 
 StepResult ParameterServerWorker::train_step(const Batch& batch, int step,

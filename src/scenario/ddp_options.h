@@ -105,7 +105,6 @@ inline constexpr auto kDdpOptions = std::to_array<ScenarioOption>({
      .value = "A,B,...",
      .help = "parameters that are frozen before the model is wrapped: 0.weight,0.bias",
      .heading = kDdpHeading,
-     .strategies = "single dp ddp",
      .get = value_of<&Scenario::frozen>,
      .set = set_text<&Scenario::frozen>},
 });

@@ -48,6 +48,21 @@ TEST(ParameterServer, SynchronousMeansHaveTheBitsOfDdp) {
   }
 }
 
+// What is frozen is neither sent nor decayed.
+TEST(ParameterServer, FrozenParametersStayAsDdpLeavesThem) {
+  Scenario ddp = scenario_of("ddp", 3);
+  ddp.frozen = "0.weight,2.bias";
+  ddp.weight_decay = 0.1;
+  const RunReport expected = run_quietly(ddp);
+  for (const std::string variant : {"a", "b"}) {
+    Scenario scenario = server_scenario(3, 2);
+    scenario.variant = variant;
+    scenario.frozen = ddp.frozen;
+    scenario.weight_decay = ddp.weight_decay;
+    expect_same_bits(run_quietly(scenario), expected, variant);
+  }
+}
+
 // Buffers stay on their worker, as ddp's do without broadcast-buffers.
 TEST(ParameterServer, BuffersAreLocal) {
   Scenario ddp = scenario_of("ddp", 3);
