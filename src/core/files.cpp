@@ -1,6 +1,6 @@
 // Bodies of files.h. A new file is written without a name (O_TMPFILE) and given one at the end, so
 // that nothing is left behind by a process that dies; where the file system cannot do that, it is
-// written beside its place as NAME.partial-PID and renamed.
+// written beside its place as NAME.partial-PID-NUMBER and renamed.
 #include "core/files.h"
 
 #include <fcntl.h>
@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -72,6 +73,24 @@ void sync_directory(const std::string& directory, Durability durability) {
   if (file.open()) ::fsync(file.descriptor());
 }
 
+// A name that no other write of this process takes, nor one of another process.
+std::string partial_name(const std::string& target) {
+  static std::atomic<unsigned> number{0};
+  return fmt::format("{}.partial-{}-{}", target, ::getpid(), number++);
+}
+
+// The file that a path of links ends at, which need not exist yet.
+std::filesystem::path target_of(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as Linux follows
+  std::filesystem::path target(path);
+  std::error_code error;
+  for (int links = 0; links < kMostLinks && std::filesystem::is_symlink(target, error); ++links) {
+    target = target.parent_path() / std::filesystem::read_symlink(target, error);
+  }
+  if (std::filesystem::is_symlink(target, error)) throw_cannot("write", path, ELOOP);
+  return target;
+}
+
 // Gives the nameless file a name: beside its place first, since linkat() cannot replace a file.
 bool name_file(const File& file, const std::string& partial) {
   const std::string nameless = fmt::format("/proc/self/fd/{}", file.descriptor());
@@ -85,13 +104,20 @@ void rename_into_place(const std::string& partial, const std::string& path) {
   throw_cannot("write", path, error);
 }
 
+// `mode`: of the file that this one replaces; null if there is none.
+void fill(const File& file, std::string_view bytes, const std::string& path, Durability durability,
+          const mode_t* mode) {
+  if (mode != nullptr) ::fchmod(file.descriptor(), *mode & 07777U);
+  write_all(file, bytes, path);
+  sync(file, path, durability);
+}
+
 void write_beside(const std::string& path, const std::string& partial, std::string_view bytes,
-                  Durability durability) {
-  File file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+                  Durability durability, const mode_t* mode) {
+  File file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file.open()) throw_cannot("write", path, errno);
   try {
-    write_all(file, bytes, path);
-    sync(file, path, durability);
+    fill(file, bytes, path, durability, mode);
     if (!file.close()) throw_cannot("write", path, errno);
   } catch (...) {
     ::unlink(partial.c_str());
@@ -139,21 +165,24 @@ void write_whole_file(const std::string& path, std::string_view bytes, Durabilit
   if (exists && S_ISDIR(status.st_mode)) throw_cannot("write", path, EISDIR);
   if (exists && !S_ISREG(status.st_mode)) return write_in_place(path, bytes);
 
-  std::error_code ignored;
-  const std::filesystem::path target =
-      exists ? std::filesystem::canonical(path, ignored) : std::filesystem::path(path);
+  const mode_t* const mode = exists ? &status.st_mode : nullptr;
+  const std::filesystem::path target = target_of(path);
   const std::string directory = target.has_parent_path() ? target.parent_path().string() : ".";
-  const std::string partial = fmt::format("{}.partial-{}", target.string(), ::getpid());
-  const File file(::open(directory.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666));
+  const std::string partial = partial_name(target.string());
+  File file(::open(directory.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666));
   const bool nameless = file.open();
   if (nameless) {
-    write_all(file, bytes, path);
-    sync(file, path, durability);
+    fill(file, bytes, path, durability, mode);
   }
   if (nameless && name_file(file, partial)) {
+    if (!file.close()) {
+      const int error = errno;
+      ::unlink(partial.c_str());
+      throw_cannot("write", path, error);
+    }
     rename_into_place(partial, target.string());
   } else {
-    write_beside(target.string(), partial, bytes, durability);
+    write_beside(target.string(), partial, bytes, durability, mode);
   }
   sync_directory(directory, durability);
 }

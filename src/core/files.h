@@ -20,8 +20,9 @@ std::string read_whole_file(const std::string& path, std::size_t limit = 0);
 /// that not even a power failure leaves half of it.
 enum class Durability : std::uint8_t { kCached, kSynced };
 
-/// Replaces or creates the file `path`. Devices and pipes (/dev/full, /dev/stdout) are written in
-/// place. Throws Error(kIo): "cannot write step2.svg: No space left on device".
+/// Replaces or creates the file `path`; a file that is replaced keeps its permissions, and where
+/// `path` is a link, what it leads to is written. Devices and pipes (/dev/full, /dev/stdout) are
+/// written in place. Throws Error(kIo): "cannot write step2.svg: No space left on device".
 void write_whole_file(const std::string& path, std::string_view bytes,
                       Durability durability = Durability::kCached);
 

@@ -10,6 +10,8 @@
 #include <functional>
 #include <iterator>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "ringside/error.h"
 
@@ -67,6 +69,35 @@ TEST_F(FilesTest, KeepsTheUsersPermissionsAndLinks) {
   write_whole_file(path("link"), "2");
   EXPECT_TRUE(fs::is_symlink(path("link")));
   EXPECT_EQ(read_whole_file(path("target")), "2");
+  ASSERT_EQ(::stat(path("target").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0640u) << "of the file that was replaced";
+}
+
+TEST_F(FilesTest, ALinkToWhatIsNotThereYetStays) {
+  fs::create_symlink("second", path("first"));
+  fs::create_symlink("file", path("second"));
+  write_whole_file(path("first"), "1");
+  EXPECT_TRUE(fs::is_symlink(path("first")));
+  EXPECT_TRUE(fs::is_symlink(path("second")));
+  EXPECT_EQ(read_whole_file(path("file")), "1");
+  fs::create_symlink("circle", path("circle"));
+  EXPECT_THROW(write_whole_file(path("circle"), "1"), Error);
+  EXPECT_TRUE(fs::is_symlink(path("circle")));
+}
+
+TEST_F(FilesTest, ThreadsThatWriteOneFileLeaveOneOfTheirs) {
+  const auto text_of = [](char letter) { return std::string(1 << 20, letter); };
+  std::vector<std::thread> threads;
+  for (const char letter : {'a', 'b', 'c'}) {
+    threads.emplace_back([&, letter] {
+      for (int i = 0; i < 5; ++i) write_whole_file(path("one"), text_of(letter));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const std::string result = read_whole_file(path("one"));
+  ASSERT_FALSE(result.empty());
+  EXPECT_EQ(result, text_of(result.front()));
+  EXPECT_EQ(entries(), 1u);
 }
 
 TEST_F(FilesTest, AFullDiskIsAnErrorAndTheDeviceStays) {
