@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/input_stays.h"
 #include "cli/kept_error.h"
 #include "cli/pictures.h"
+#include "cli/result_places.h"
 #include "cli/run_report.h"
 #include "cli/terminal.h"
 #include "core/counted.h"
@@ -65,70 +65,6 @@ RunRequest request_of(const Arguments& arguments) {
   }
   complete_request(request);
   return request;
-}
-
-// Throws where `file` could not be written.
-void check_place_of(const std::string& file) {
-  if (file.empty()) return;
-  std::error_code ignored;
-  if (std::filesystem::is_directory(file, ignored)) {
-    throw Error(ErrorKind::kIo, fmt::format("cannot write {}: Is a directory", file),
-                "name a file in it");
-  }
-  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
-  if (!folder.empty() && !std::filesystem::is_directory(folder, ignored)) {
-    throw Error(ErrorKind::kIo,
-                fmt::format("cannot write {}: there is no directory {}", file, folder.string()),
-                "make the directory first");
-  }
-  // A file is replaced by a new one, for which its directory counts; a device is written itself.
-  const bool in_place =
-      std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored);
-  const std::string place = in_place ? file : folder.empty() ? "." : folder.string();
-  if (::access(place.c_str(), W_OK) != 0) {
-    throw Error(ErrorKind::kIo,
-                fmt::format("cannot write {}: {}", file, std::generic_category().message(errno)),
-                "choose a place you may write to");
-  }
-}
-
-// Before a long run: a place that cannot be written would lose its results.
-void check_places(const RunRequest& request) {
-  if (!request.out.empty()) {
-    make_directory(request.out);
-    if (::access(request.out.c_str(), W_OK) != 0) {
-      throw Error(ErrorKind::kIo, fmt::format("cannot write to the directory {}", request.out),
-                  "choose a directory you may write to");
-    }
-  }
-  check_place_of(request.trace);
-  check_place_of(request.scenario.save);
-}
-
-void check_input_stays(const std::string& input, const std::string& output) {
-  check_stays("run", input, output, "choose another name with --trace, --out or --save");
-}
-
-// What a run reads must still be there when it has written its results.
-void check_inputs_stay(const RunRequest& request, const std::string& config) {
-  constexpr std::string_view kText = "text:";
-  std::vector<std::string> inputs{config};
-  if (request.scenario.data.starts_with(kText)) {
-    inputs.push_back(request.scenario.data.substr(kText.size()));
-  }
-  // A checkpoint may take the place of the one that it goes on from, which has been read by then.
-  for (const std::string& input : inputs) check_input_stays(input, request.scenario.save);
-  inputs.push_back(request.scenario.resume);
-  inputs.push_back(request.scenario.load);
-  std::vector<std::string> outputs{request.trace};
-  if (!request.out.empty()) {
-    const std::filesystem::path directory(request.out);
-    outputs.push_back((directory / "trace.json").string());
-    outputs.push_back((directory / "report.json").string());
-  }
-  for (const std::string& input : inputs) {
-    for (const std::string& output : outputs) check_input_stays(input, output);
-  }
 }
 
 [[noreturn]] void throw_nothing_recorded(const RunRequest& request, int steps) {
@@ -283,8 +219,7 @@ RunReport run_or_keep_what_happened(const RunRequest& request, bool records, Tra
 
 int run(const Arguments& arguments, Terminal& terminal) {
   const RunRequest request = request_of(arguments);
-  check_places(request);
-  check_inputs_stay(request, arguments.has("config") ? arguments.value("config") : "");
+  check_result_places(request, arguments.has("config") ? arguments.value("config") : "");
   const bool records = !request.trace.empty() || !request.out.empty();
   Trace trace;
   const RunReport report = run_or_keep_what_happened(request, records, trace, terminal);

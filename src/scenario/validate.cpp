@@ -279,10 +279,6 @@ void complete_request(RunRequest& request) {
     throw_invalid("trace-steps: nothing is recorded without a place for it",
                   "add --trace FILE or --out DIR");
   }
-  if (!request.trace.empty() && request.trace == request.scenario.save) {
-    throw_invalid(fmt::format("trace and save: both would write {}", request.trace),
-                  "choose two names");
-  }
 }
 
 }  // namespace ringside
