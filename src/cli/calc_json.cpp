@@ -17,7 +17,7 @@
 namespace ringside::cli {
 namespace {
 
-using nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 constexpr std::int64_t kMostElements = std::int64_t{1} << 40;  // of one tensor
 constexpr int kDeepest = 8;                                    // lists within lists
@@ -61,42 +61,49 @@ bool is_letter(char letter) {
                                 shown_name(std::string_view(source.text).substr(at, 8))));
 }
 
-ordered_json parsed(const Source& source) {
+/// A document, and the keys of its outermost object in the file's order. A type that keeps that
+/// order itself would look through all keys for each.
+struct Document {
+  Json json;
+  std::vector<std::string> keys;
+};
+
+Document parsed(const Source& source) {
   // The parser takes a NUL for the end, and would not look at what follows.
   if (const std::size_t nul = source.text.find('\0'); nul != std::string::npos) {
     source.fail(fmt::format("is no JSON: {}: a NUL", place_of(source.text, nul)));
   }
-  std::vector<std::string> keys;  // the parser keeps the last of equal ones
-  const auto watch = [&](int depth, ordered_json::parse_event_t event, ordered_json& value) {
+  Document document;
+  std::vector<std::string>& keys = document.keys;  // the parser keeps the last of equal ones
+  const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
     if (depth > kDeepest) source.fail(fmt::format("has lists {} deep", kDeepest));
-    const bool is_key = event == ordered_json::parse_event_t::key && depth == 1;
+    const bool is_key = event == Json::parse_event_t::key && depth == 1;
     if (is_key) keys.push_back(value.get<std::string>());
     return true;
   };
-  ordered_json json;
   try {
-    json = ordered_json::parse(source.text, watch);
-  } catch (const ordered_json::parse_error& error) {
+    document.json = Json::parse(source.text, watch);
+  } catch (const Json::parse_error& error) {
     fail_syntax(source, error.byte == 0 ? 0 : error.byte - 1);
-  } catch (const ordered_json::exception&) {
+  } catch (const Json::exception&) {
     source.fail("has a number that is too large");
   }
   std::vector<std::size_t> places(keys.size());
   std::iota(places.begin(), places.end(), std::size_t{1});
   check_names_differ(source.file, keys, places, "keys");
-  return json;
+  return document;
 }
 
-std::string value_text(const ordered_json& json) {
+std::string value_text(const Json& json) {
   if (json.is_structured()) return json.is_array() ? "a list" : "an object";
   return shown_name(json.dump());
 }
 
 std::vector<std::int64_t> shape_of(const Source& source, const std::string& name,
-                                   const ordered_json& json) {
+                                   const Json& json) {
   std::vector<std::int64_t> shape;
   std::int64_t elements = 1;
-  for (const ordered_json& size : json) {
+  for (const Json& size : json) {
     if (!size.is_number_unsigned()) {
       source.fail(fmt::format("'{}': {} is no size: must be a whole number from 0 on",
                               shown_name(name), value_text(size)));
@@ -114,7 +121,7 @@ std::vector<std::int64_t> shape_of(const Source& source, const std::string& name
 }
 
 /// "float16" and "torch.float16".
-DType dtype_of(const Source& source, const std::string& name, const ordered_json& json) {
+DType dtype_of(const Source& source, const std::string& name, const Json& json) {
   if (!json.is_string()) {
     source.fail(fmt::format("'{}': its dtype is {}, must be a text such as \"float16\"",
                             shown_name(name), value_text(json)));
@@ -129,7 +136,7 @@ DType dtype_of(const Source& source, const std::string& name, const ordered_json
   }
 }
 
-ModelTensor tensor_of(const Source& source, std::size_t number, const ordered_json& json) {
+ModelTensor tensor_of(const Source& source, std::size_t number, const Json& json) {
   const bool has_form = json.is_array() && (json.size() == 2 || json.size() == 3) &&
                         json[0].is_string() && json[1].is_array();
   if (!has_form) {
@@ -148,13 +155,12 @@ void check_entries_differ(const Source& source, const std::vector<std::string>& 
   check_names_differ(source.file, names, places, "entries");
 }
 
-std::vector<ModelTensor> tensors_of(const Source& source, const ordered_json& json) {
-  const ordered_json& list =
-      json.is_object() && json.contains("parameters") ? json["parameters"] : json;
+std::vector<ModelTensor> tensors_of(const Source& source, const Json& json) {
+  const Json& list = json.is_object() && json.contains("parameters") ? json["parameters"] : json;
   if (!list.is_array()) source.fail("has no list of parameters");
   std::vector<ModelTensor> tensors;
   std::vector<std::string> names;
-  for (const ordered_json& entry : list) {
+  for (const Json& entry : list) {
     tensors.push_back(tensor_of(source, tensors.size() + 1, entry));
     names.push_back(tensors.back().named.name);
   }
@@ -184,24 +190,22 @@ void check_names_differ(const std::string& file, const std::vector<std::string>&
 
 std::vector<ModelTensor> tensors_of_json(const std::string& file, const std::string& text) {
   const Source source{file, text, kTensorsHint};
-  return tensors_of(source, parsed(source));
+  return tensors_of(source, parsed(source).json);
 }
 
 std::vector<std::string> keys_of_json(const std::string& file, const std::string& text) {
   const Source source{file, text, kKeysHint};
-  const ordered_json json = parsed(source);
+  Document document = parsed(source);
+  const Json& json = document.json;
+  if (json.is_object() && !json.contains("parameters")) return std::move(document.keys);
   std::vector<std::string> keys;
-  if (json.is_object() && !json.contains("parameters")) {
-    for (const auto& [key, value] : json.items()) keys.push_back(key);
-    return keys;
-  }
   if (!json.is_array() || json.empty() || !json.front().is_string()) {
     for (ModelTensor& tensor : tensors_of(source, json)) {
       keys.push_back(std::move(tensor.named.name));
     }
     return keys;
   }
-  for (const ordered_json& key : json) {
+  for (const Json& key : json) {
     if (!key.is_string()) {
       source.fail(fmt::format("entry {}, {}, is no name", keys.size() + 1, value_text(key)));
     }

@@ -13,6 +13,7 @@
 #include "cli/calc_report.h"
 #include "core/clean_text.h"
 #include "core/counted.h"
+#include "core/split.h"
 #include "core/state_keys.h"
 #include "ringside/error.h"
 #include "scenario/values.h"
@@ -138,12 +139,7 @@ CalcReport devices(const Arguments& arguments) {
 constexpr std::string_view kPrefix = "module.";
 
 /// k.replace('module.', ''): wherever it stands.
-std::string replaced_everywhere(std::string key) {
-  for (std::size_t at = key.find(kPrefix); at != std::string::npos; at = key.find(kPrefix, at)) {
-    key.erase(at, kPrefix.size());
-  }
-  return key;
-}
+std::string replaced_everywhere(std::string_view key) { return replace_all(key, kPrefix, ""); }
 
 /// The keys without the prefix. Throws where that leaves nothing of one, or makes one of two.
 std::vector<NamedShape> stripped_keys(const std::string& file,

@@ -1,4 +1,4 @@
-// Lists in a text.
+// Lists in a text, and replacing parts of it.
 #pragma once
 
 #include <string>
@@ -18,6 +18,18 @@ std::vector<Part> split(std::string_view text, char separator) {
     parts.emplace_back(text.substr(0, end));
     if (end == std::string_view::npos) return parts;
     text.remove_prefix(end + 1);
+  }
+}
+
+/// `text` with every `from`, taken from the left, replaced by `to`: Python's str.replace.
+inline std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
+  std::string result;
+  for (;;) {
+    const std::size_t at = text.find(from);
+    result += text.substr(0, at);
+    if (at == std::string_view::npos) return result;
+    result += to;
+    text.remove_prefix(at + from.size());
   }
 }
 

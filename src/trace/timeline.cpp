@@ -39,15 +39,16 @@ double length(const std::vector<Interval>& intervals) {
   return sum;
 }
 
-// What of `a` is not in `b`.
+// What of `a` is not in `b`; both are united.
 std::vector<Interval> difference(const std::vector<Interval>& a, const std::vector<Interval>& b) {
   std::vector<Interval> result;
+  auto first = b.begin();  // that ends behind the beginning of the interval
   for (const Interval& interval : a) {
     double from = interval.first;
-    for (const Interval& taken : b) {
-      if (taken.second <= from || taken.first >= interval.second) continue;
-      if (taken.first > from) result.emplace_back(from, taken.first);
-      from = std::max(from, taken.second);
+    while (first != b.end() && first->second <= from) ++first;
+    for (auto taken = first; taken != b.end() && taken->first < interval.second; ++taken) {
+      if (taken->first > from) result.emplace_back(from, taken->first);
+      from = std::max(from, taken->second);
     }
     if (from < interval.second) result.emplace_back(from, interval.second);
   }
