@@ -4,6 +4,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -66,10 +67,18 @@ bool is_buffer(const ModelTensor& tensor) {
 }
 
 bool is_sorted_by_name(std::span<const ModelTensor> tensors) {
+  std::set<DType> earlier;  // dtypes whose run has ended
   for (std::size_t i = 1; i < tensors.size(); ++i) {
     const ModelTensor& before = tensors[i - 1];
     const ModelTensor& tensor = tensors[i];
-    if (before.dtype == tensor.dtype && before.named.name > tensor.named.name) return false;
+    if (before.dtype == tensor.dtype) {
+      if (before.named.name > tensor.named.name) return false;
+      continue;
+    }
+    earlier.insert(before.dtype);
+    if (size_of(tensor.dtype) > size_of(before.dtype) || earlier.contains(tensor.dtype)) {
+      return false;
+    }
   }
   return true;
 }

@@ -29,8 +29,9 @@ std::size_t bytes_of(std::span<const ModelTensor> tensors);
 /// its dtype has a gradient.
 bool is_buffer(const ModelTensor& tensor);
 
-/// Whether they lie as the safetensors library writes them: by dtype, and then by name
-/// [safetensors/src/tensor.rs, prepare]; it keeps nothing of the order they were given in.
+/// Whether they lie as the safetensors library writes them: by dtype, the wider ones first, and
+/// then by name [safetensors/src/tensor.rs, prepare]; it keeps nothing of the order they were given
+/// in.
 bool is_sorted_by_name(std::span<const ModelTensor> tensors);
 
 /// By their names part by part, numbers by value ("2" before "10"), a weight before its bias: the

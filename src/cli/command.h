@@ -38,6 +38,7 @@ struct Command {
   std::string_view name;
   std::string_view summary;   ///< one line
   std::string_view operands;  ///< as shown in usage: "OPERATION"; empty = none
+  /// what completion offers for the operand: words, or as an option's choices FILE or DIR
   std::string_view operand_choices;
   std::string_view description;
   std::string_view examples;  ///< lines "command  # what it shows"

@@ -7,6 +7,7 @@
 #include "cli/json.h"
 #include "cli/terminal.h"
 #include "core/nearest_name.h"
+#include "core/split.h"
 #include "ringside/error.h"
 
 namespace ringside::cli {
@@ -14,15 +15,7 @@ namespace {
 
 constexpr std::string_view kShells = "bash zsh fish";
 
-bool is_path(const Option& option) { return option.choices == "FILE" || option.choices == "DIR"; }
-
-std::string replace_all(std::string text, std::string_view from, std::string_view to) {
-  for (std::size_t at = text.find(from); at != std::string::npos;
-       at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-  return text;
-}
+bool is_path(std::string_view choices) { return choices == "FILE" || choices == "DIR"; }
 
 std::string command_names() {
   std::string names;
@@ -32,14 +25,16 @@ std::string command_names() {
 
 // ---------------------------------------------------------------- bash
 
+std::string bash_words(std::string_view choices) {
+  return choices == "FILE" ? "-f" : choices == "DIR" ? "-d" : fmt::format("-W '{}'", choices);
+}
+
 std::string bash_values(const Command& command) {
   std::string text;
   for (const Option& option : all_options(command)) {
     if (option.value.empty()) continue;
-    const std::string words = option.choices == "FILE"  ? "-f"
-                              : option.choices == "DIR" ? "-d"
-                                                        : fmt::format("-W '{}'", option.choices);
-    text += fmt::format("    '{} --{}') reply=({}) ;;\n", command.name, option.name, words);
+    text += fmt::format("    '{} --{}') reply=({}) ;;\n", command.name, option.name,
+                        bash_words(option.choices));
   }
   return text;
 }
@@ -49,9 +44,12 @@ std::string bash_script() {
   std::string words;
   for (const Command& command : commands()) {
     values += bash_values(command);
-    std::string names(command.operand_choices);
+    // Of a file name, compgen takes both: -f for it, and -W for the options.
+    const bool path = is_path(command.operand_choices);
+    std::string names(path ? "" : command.operand_choices);
     for (const Option& option : all_options(command)) names += fmt::format(" --{}", option.name);
-    words += fmt::format("    {}) reply=(-W '{}') ;;\n", command.name, names);
+    words += fmt::format("    {}) reply=({}-W '{}') ;;\n", command.name,
+                         path ? bash_words(command.operand_choices) + " " : "", names);
   }
   return fmt::format(R"(# Completion of ringside for bash: source <(ringside completion bash)
 _ringside() {{
@@ -80,22 +78,24 @@ complete -o filenames -F _ringside ringside
 // ---------------------------------------------------------------- zsh
 
 std::string zsh_quoted(std::string_view text) {
-  std::string result = replace_all(std::string(text), "'", "'\\''");
+  std::string result = replace_all(text, "'", "'\\''");
   for (const char* special : {"[", "]", ":"}) {
     result = replace_all(result, special, std::string("\\") + special);
   }
   return result;
 }
 
+std::string zsh_action(std::string_view choices) {
+  return choices == "FILE"  ? "_files"
+         : choices == "DIR" ? "_files -/"
+         : choices.empty()  ? " "
+                            : fmt::format("({})", zsh_quoted(choices));
+}
+
 std::string zsh_option(const Option& option) {
   std::string text = fmt::format("--{}[{}]", option.name, zsh_quoted(option.help));
   if (option.value.empty()) return text;
-  const std::string values = option.choices == "FILE"  ? "_files"
-                             : option.choices == "DIR" ? "_files -/"
-                             : option.choices.empty()
-                                 ? " "
-                                 : fmt::format("({})", zsh_quoted(option.choices));
-  return text + fmt::format(":{}:{}", zsh_quoted(option.value), values);
+  return text + fmt::format(":{}:{}", zsh_quoted(option.value), zsh_action(option.choices));
 }
 
 std::string zsh_script() {
@@ -110,8 +110,8 @@ std::string zsh_script() {
       arguments += fmt::format(" \\\n        '{}'", zsh_option(option));
     }
     if (!command.operands.empty()) {
-      arguments +=
-          fmt::format(" \\\n        '1:{}:({})'", command.operands, command.operand_choices);
+      arguments += fmt::format(" \\\n        '1:{}:{}'", command.operands,
+                               zsh_action(command.operand_choices));
     }
     cases += fmt::format("    {})\n      _arguments{}\n      ;;\n", command.name, arguments);
   }
@@ -145,7 +145,7 @@ fi
 // ---------------------------------------------------------------- fish
 
 std::string fish_quoted(std::string_view text) {
-  return replace_all(replace_all(std::string(text), "\\", "\\\\"), "'", "\\'");
+  return replace_all(replace_all(text, "\\", "\\\\"), "'", "\\'");
 }
 
 std::string fish_script() {
@@ -163,12 +163,14 @@ std::string fish_script() {
   }
   for (const Command& command : commands()) {
     const std::string condition = fmt::format("-n '__fish_seen_subcommand_from {}'", command.name);
-    if (!command.operand_choices.empty()) {
+    if (is_path(command.operand_choices)) {
+      text += fmt::format("complete -c ringside {} -F\n", condition);
+    } else if (!command.operand_choices.empty()) {
       text += fmt::format("complete -c ringside {} -a '{}'\n", condition, command.operand_choices);
     }
     for (const Option& option : all_options(command)) {
-      const std::string values = option.value.empty() ? ""
-                                 : is_path(option)    ? " -r -F"
+      const std::string values = option.value.empty()      ? ""
+                                 : is_path(option.choices) ? " -r -F"
                                  : option.choices.empty()
                                      ? " -x"
                                      : fmt::format(" -x -a '{}'", option.choices);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ringside/error.h"
 
@@ -89,7 +90,10 @@ DemoVerdict judge(const std::vector<DemoRun>& runs) {
     const std::vector<EpochReport>& epochs = run.report.epochs;
     for (std::size_t e = 0; e < std::min(epochs.size(), single.size()); ++e) {
       const double difference = std::abs(epochs[e].loss - single[e].loss) / single[e].loss;
-      verdict.largest_difference = std::max(verdict.largest_difference, difference);
+      // std::max would pass over what is no number.
+      verdict.largest_difference = std::isfinite(difference)
+                                       ? std::max(verdict.largest_difference, difference)
+                                       : std::numeric_limits<double>::infinity();
     }
     if (epochs.size() != single.size() || epochs.empty()) {
       verdict.failures.push_back(

@@ -12,10 +12,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <thread>
 
 #include "core/files.h"
 #include "ringside/error.h"
@@ -63,21 +65,25 @@ std::size_t number_in(std::string_view text) {
 }
 
 int usable_cores() {
-  cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return CPU_COUNT(&set);
+  // The set must be as large as the kernel's, which may have been built for many more.
+  for (std::size_t most = CPU_SETSIZE; most <= (std::size_t{1} << 20U); most *= 2) {
+    std::vector<cpu_set_t> set(most / CPU_SETSIZE);
+    const std::size_t bytes = set.size() * sizeof(cpu_set_t);
+    if (::sched_getaffinity(0, bytes, set.data()) == 0) return CPU_COUNT_S(bytes, set.data());
+    if (errno != EINVAL) break;
+  }
+  return 1;
 }
 
+using Clock = std::chrono::steady_clock;
 constexpr auto kToolLimit = std::chrono::seconds(2);
 
-// Everything that comes from `descriptor` until its end; nothing if that takes too long.
-std::optional<std::string> read_until_end(int descriptor) {
-  const auto limit = std::chrono::steady_clock::now() + kToolLimit;
+// Everything that comes from `descriptor` until its end; nothing if that takes longer than `limit`.
+std::optional<std::string> read_until_end(int descriptor, Clock::time_point limit) {
   std::string text;
   std::array<char, 4096> chunk{};
   for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        limit - std::chrono::steady_clock::now());
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(limit - Clock::now());
     pollfd waited{descriptor, POLLIN, 0};
     if (left.count() <= 0 || ::poll(&waited, 1, static_cast<int>(left.count())) <= 0) {
       return std::nullopt;
@@ -87,6 +93,21 @@ std::optional<std::string> read_until_end(int descriptor) {
     if (got == 0) return text;
     text.append(chunk.data(), static_cast<std::size_t>(got));
   }
+}
+
+// Whether the child ends well before `limit`; one that does not is killed. It may have closed its
+// output long before it ends.
+bool ends_well(pid_t child, Clock::time_point limit) {
+  int status = 0;
+  pid_t ended = 0;
+  while ((ended = ::waitpid(child, &status, WNOHANG)) == 0 && Clock::now() < limit) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (ended == 0) {
+    ::kill(child, SIGKILL);
+    ::waitpid(child, &status, 0);
+  }
+  return ended == child && status == 0;
 }
 
 }  // namespace
@@ -120,10 +141,9 @@ std::optional<std::string> output_of(const std::vector<std::string>& words) {
   ::close(pipe[1]);
   std::optional<std::string> text;
   if (failed == 0) {
-    text = read_until_end(pipe[0]);
-    if (!text) ::kill(child, SIGKILL);
-    int status = 0;
-    if (::waitpid(child, &status, 0) != child || status != 0) text.reset();
+    const Clock::time_point limit = Clock::now() + kToolLimit;
+    text = read_until_end(pipe[0], limit);
+    if (!ends_well(child, text ? limit : Clock::now())) text.reset();
   }
   ::close(pipe[0]);
   return text;

@@ -116,11 +116,17 @@ int dispatch(const std::string& name, const std::vector<std::string>& words, boo
     write_to(STDOUT_FILENO, program_help(color));
     return 0;
   }
+  const bool is_version = first == "--version" || first == "-V";
+  const std::size_t taken = first == "help" ? 2 : 1;
+  if ((first == "help" || is_version) && words.size() > taken) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("'{}' has no meaning behind {}", words[taken], first), "leave it out");
+  }
   if (first == "help") {
     write_to(STDOUT_FILENO, command_help(find_command(words[1]), color));
     return 0;
   }
-  if (first == "--version" || first == "-V") {
+  if (is_version) {
     write_to(STDOUT_FILENO, json ? version_document() : fmt::format("ringside {}\n", kVersion));
     return 0;
   }

@@ -15,6 +15,7 @@ Prefetcher::Prefetcher(int workers, std::int64_t window, std::int64_t batches, P
       prepare_(std::move(prepare)),
       slots_(static_cast<std::size_t>(std::max<std::int64_t>(1, std::min(window, batches)))) {
   try {
+    workers_.reserve(static_cast<std::size_t>(workers));
     for (int i = 0; i < workers; ++i) workers_.emplace_back([this] { work(); });
   } catch (const std::system_error& error) {
     const std::size_t started = workers_.size();

@@ -122,6 +122,10 @@ void check_event(const Scenario& scenario, const ScenarioEvent& event) {
     throw_event(
         rule, fmt::format("amount {}: must be a whole number of batches, 1 or more", event.amount));
   }
+  constexpr double kMostBatches = 1e15;  // of which every number is a whole one
+  if (event.kind == Kind::kFewerBatches && event.amount > kMostBatches) {
+    throw_event(rule, fmt::format("amount {}: must be at most {}", event.amount, kMostBatches));
+  }
   if (event.kind == Kind::kFewerBatches && event.step != 0) {
     throw_event(rule,
                 fmt::format("step {}: has no meaning here: the batches are missing at the "

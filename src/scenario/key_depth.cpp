@@ -11,9 +11,13 @@
 namespace ringside {
 namespace {
 
-// A scenario's line has one dot at most: that of a number. Values lie in one another at most 256
-// deep, each in a line of its own at worst.
+// No key of a scenario has more than one. A value may have one, too: that of a number.
 constexpr std::size_t kMostDots = 32;
+
+// Between keys and values: a key is over, and the next dot is of another one.
+bool ends_a_key(char letter) {
+  return std::string_view("=,{}[]\n").find(letter) != std::string_view::npos;
+}
 
 // The length of the string that begins at the quote text[0]; with an unknown end, of all of it.
 std::size_t string_length(std::string_view text) {
@@ -43,10 +47,8 @@ void refuse_deep_keys(std::string_view text, const std::string& source_name) {
     if (text[at] == '"' || text[at] == '\'') length = string_length(text.substr(at));
     const std::string_view piece = text.substr(at, length);
     if (piece == ".") ++dots;
-    if (const auto lines = std::count(piece.begin(), piece.end(), '\n'); lines > 0) {
-      line += static_cast<std::size_t>(lines);
-      dots = 0;
-    }
+    line += static_cast<std::size_t>(std::count(piece.begin(), piece.end(), '\n'));
+    if (length == 1 && ends_a_key(text[at])) dots = 0;
     if (dots > kMostDots) {
       throw Error(ErrorKind::kInvalidInput,
                   fmt::format("{}:{}: a key of more than {} parts", source_name, line, kMostDots),

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -85,16 +86,21 @@ std::string text_of(const toml::node& node, std::string_view name, ValueForm for
   return fmt::format("{}", fmt::join(values, ","));
 }
 
-int whole_number(const toml::node& node, std::string_view name) {
+int count_of(const toml::node& node, std::string_view name) {
   const auto value = node.value_exact<std::int64_t>();
-  if (!value || *value < 0 || *value > INT32_MAX) throw_type(name, "a whole number of 0 or more");
+  constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+  if (!value) throw_type(name, "a whole number of 0 or more");
+  if (*value < 0 || *value > kMost) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{} {}: must be from 0 to {}", name, *value, kMost));
+  }
   return static_cast<int>(*value);
 }
 
 void set_event_key(ScenarioEvent& event, std::string_view key, const toml::node& node) {
   if (key == "kind") event.kind = parse_event_kind(text_of(node, key, ValueForm::kText));
-  if (key == "rank") event.rank = whole_number(node, key);
-  if (key == "step") event.step = whole_number(node, key);
+  if (key == "rank") event.rank = count_of(node, key);
+  if (key == "step") event.step = count_of(node, key);
   if (key == "parameter") event.parameter = text_of(node, key, ValueForm::kText);
   if (key == "amount") {
     const auto value = node.value<double>();

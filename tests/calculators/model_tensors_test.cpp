@@ -40,6 +40,20 @@ TEST(ModelTensors, LayersAreOrderedByNumberAndWeightsBeforeBiases) {
   EXPECT_FALSE(is_sorted_by_name(tensors));
 }
 
+// The library writes all of one dtype, then all of the next, wider ones first.
+TEST(ModelTensors, ADtypeThatComesBackIsNotTheLibrarysOrder) {
+  const auto tensors_of = [](std::initializer_list<std::pair<const char*, DType>> list) {
+    std::vector<ModelTensor> tensors;
+    for (const auto& [name, dtype] : list) tensors.push_back({{name, {1}}, dtype});
+    return tensors;
+  };
+  constexpr DType kWide = DType::kFloat32;
+  constexpr DType kNarrow = DType::kFloat16;
+  EXPECT_TRUE(is_sorted_by_name(tensors_of({{"b", kWide}, {"c", kWide}, {"a", kNarrow}})));
+  EXPECT_FALSE(is_sorted_by_name(tensors_of({{"z", kWide}, {"m", kNarrow}, {"a", kWide}})));
+  EXPECT_FALSE(is_sorted_by_name(tensors_of({{"a", kNarrow}, {"b", kWide}})));
+}
+
 TEST(ModelTensors, NoBucketHasTwoDtypesAndBytesAreTheDtypes) {
   const std::vector<ModelTensor> parameters = {{{"a", {100}}, DType::kFloat32},
                                                {{"b", {100}}, DType::kFloat16},

@@ -12,14 +12,32 @@
 namespace ringside::test {
 namespace {
 
+// What the script says of a command begins, in each shell, with its name; an option with "--" or
+// "-l " and its name, and a word that may not go on.
 TEST(Completion, KnowsEveryCommandAndOption) {
-  for (const char* shell : {"bash", "zsh", "fish"}) {
-    const ProcessResult result = run_ringside({"completion", shell});
+  struct Shell {
+    const char* name;
+    const char* before_command;
+    const char* before_option;
+    const char* behind_option;
+  };
+  for (const Shell& shell :
+       {Shell{"bash", "\n    ", " --", " '"}, Shell{"zsh", "\n    ", "'--", "["},
+        Shell{"fish", "__fish_seen_subcommand_from ", " -l ", " "}}) {
+    const ProcessResult result = run_ringside({"completion", shell.name});
     EXPECT_EQ(result.status, 0);
     for (const cli::Command& command : cli::commands()) {
-      EXPECT_NE(result.output.find(command.name), std::string::npos) << shell << command.name;
+      const std::string begin = shell.before_command + std::string(command.name);
+      EXPECT_NE(result.output.find(begin), std::string::npos) << shell.name << ' ' << command.name;
       for (const cli::Option& option : cli::all_options(command)) {
-        EXPECT_NE(result.output.find(option.name), std::string::npos) << shell << option.name;
+        const std::string text = shell.before_option + std::string(option.name);
+        std::size_t at = result.output.find(text);
+        const std::string_view behind = shell.behind_option;
+        while (at != std::string::npos &&
+               behind.find(result.output[at + text.size()]) == std::string_view::npos) {
+          at = result.output.find(text, at + 1);
+        }
+        EXPECT_NE(at, std::string::npos) << shell.name << ' ' << option.name;
       }
     }
   }
@@ -40,6 +58,12 @@ TEST(Completion, BashCompletesCommandsOptionsAndValues) {
   EXPECT_EQ(completed("ringside bench all-reduce --backend m", 4), "mpi\n");
   EXPECT_EQ(completed("ringside run --lr ''", 3), "\n");
   EXPECT_EQ(completed("ringside completion ba", 2), "bash\n");
+  // A file is a word of its own, not the word FILE.
+  const ScratchDirectory here;
+  std::ofstream(here.path() + "/a.safetensors") << "";
+  const std::string start = here.path() + "/a.";
+  EXPECT_EQ(completed("ringside checkpoint " + start, 2), start + "safetensors\n");
+  EXPECT_EQ(completed("ringside checkpoint --wei", 2), "--weights\n");
 }
 
 bool is_there(const std::string& program) {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 namespace ringside::cli {
 namespace {
 
@@ -37,6 +39,10 @@ TEST(MachineFacts, RunsToolsWithALimit) {
   EXPECT_EQ(output_of({"false"}), std::nullopt);
   EXPECT_EQ(output_of({"no-such-program-anywhere"}), std::nullopt);
   EXPECT_EQ(output_of({"sleep", "30"}), std::nullopt) << "is ended after two seconds";
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(output_of({"sh", "-c", "exec >&-; exec sleep 30"}), std::nullopt)
+      << "although its output has ended";
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
 TEST(MachineFacts, FindsProgramsOnThePath) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/bad_uses.h"
+#include "cli/command.h"
 #include "cli/subprocess.h"
 
 namespace ringside::test {
@@ -74,11 +75,11 @@ TEST(Usage, HelpAndVersion) {
     EXPECT_NE(result.output.find("Commands:\n  run "), std::string::npos) << result.output;
     EXPECT_EQ(result.errors, "");
   }
-  for (const char* command :
-       {"run", "draw", "collective", "bench", "calc", "demo", "doctor", "completion"}) {
+  for (const cli::Command& each : cli::commands()) {
+    const std::string command(each.name);
     const ProcessResult result = run_ringside({command, "--help"});
     EXPECT_EQ(result.status, 0);
-    EXPECT_TRUE(result.output.starts_with("Usage: ringside " + std::string(command)));
+    EXPECT_TRUE(result.output.starts_with("Usage: ringside " + command));
     EXPECT_NE(result.output.find("\nExamples:\n  "), std::string::npos) << result.output;
     EXPECT_NE(result.output.find("--json"), std::string::npos);
     EXPECT_EQ(run_ringside({"help", command}).output, result.output);
@@ -88,6 +89,12 @@ TEST(Usage, HelpAndVersion) {
   const ProcessResult version = run_ringside({"--version"});
   EXPECT_EQ(version.status, 0);
   EXPECT_TRUE(version.output.starts_with("ringside 0.")) << version.output;
+  for (const Words& words : {Words{"--version", "--nonsense"}, Words{"help", "run", "twice"}}) {
+    const ProcessResult refused = run_ringside(words);
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_NE(refused.errors.find("'" + words.back() + "' has no meaning"), std::string::npos)
+        << refused.errors;
+  }
 }
 
 TEST(Usage, ColourOnlyWhereItIsWanted) {

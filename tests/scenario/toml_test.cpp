@@ -341,7 +341,11 @@ TEST(ScenarioFile, SaysWhereTheFaultIs) {
       {"[[events]]\nkind = \"stop\"\nrnak = 1",
        "s.toml:3:1: unknown key 'rnak' | did you mean rank?"},
       {"[[events]]\nkind = \"stop\"\nrank = -1",
-       "s.toml:3:8: rank: must be a whole number of 0 or more | "},
+       "s.toml:3:8: rank -1: must be from 0 to 2147483647 | "},
+      {"[[events]]\nkind = \"stop\"\nstep = 3000000000",
+       "s.toml:3:8: step 3000000000: must be from 0 to 2147483647 | "},
+      {"[[events]]\nkind = \"stop\"\nstep = 1.0",
+       "s.toml:3:8: step: must be a whole number of 0 or more | "},
       {"[[events]]\nkind = \"stop\"\nrank = 4",
        "s.toml:1:1: event stop: rank 4: must be from 0 to 3 | "},
       {"[[events]]\nkind = \"perturb\"\nparameter = \"w\"",
@@ -391,6 +395,12 @@ TEST(ScenarioFile, DeepKeysAreRefusedAndDoNotOverflowTheStack) {
   const std::string line = "[\n{" + repeated("x.", 31) + "x=";
   EXPECT_NE(fault("x=" + repeated(line, 100'000)), "no error");
   EXPECT_NE(fault("x=" + repeated(line, 120) + "1" + repeated("}\n]", 120)), "no error");
+}
+
+TEST(ScenarioFile, ManyNumbersInALineAreNoDeepKey) {
+  const std::string events =
+      repeated("{kind = \"perturb\", parameter = \"0.bias\", amount = 0.5}, ", 40);
+  EXPECT_EQ(read("events = [" + events + "]").scenario.events.size(), 40U);
 }
 
 TEST(ScenarioFile, DotsInStringsAndCommentsAreNoKeys) {

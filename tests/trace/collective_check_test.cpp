@@ -28,11 +28,14 @@ TEST(CollectiveCheck, AgreesWithMakeSchedule) {
   const auto between = [&](int least, int most) {
     return std::uniform_int_distribution<int>(least, most)(random);
   };
+  const auto any_of = [&](const auto& all) {
+    return all[static_cast<std::size_t>(between(0, static_cast<int>(all.size()) - 1))];
+  };
   int accepted = 0;
   for (int round = 0; round < 5000; ++round) {
     ScheduleRequest request;
-    request.operation = kAllOperations[static_cast<std::size_t>(between(0, 9))];
-    request.algorithm = kAllAlgorithms[static_cast<std::size_t>(between(0, 3))];
+    request.operation = any_of(kAllOperations);
+    request.algorithm = any_of(kAllAlgorithms);
     request.ranks = between(0, 9);
     request.count = static_cast<std::size_t>(between(0, 20));
     request.root = between(-1, 9);

@@ -99,6 +99,14 @@ class Maker {
     return result;
   }
 
+  Operation any_collective() {
+    for (;;) {
+      const auto index = below(static_cast<std::int64_t>(kAllOperations.size()));
+      const Operation operation = kAllOperations[static_cast<std::size_t>(index)];
+      if (!is_pair(operation)) return operation;
+    }
+  }
+
   TraceCollective collective(OpKind kind, int rank) {
     TraceCollective result;
     ScheduleRequest& request = result.request;
@@ -106,7 +114,7 @@ class Maker {
     for (int r = 0; r < devices_; ++r) result.world_ranks.push_back(devices_ - 1 - r);
     result.rank = devices_ - 1 - rank;
     if (kind == OpKind::kCollective) {
-      request.operation = kAllOperations[static_cast<std::size_t>(below(7))];
+      request.operation = any_collective();
       const auto algorithms = algorithms_for(request.operation);
       request.algorithm =
           algorithms[static_cast<std::size_t>(below(static_cast<std::int64_t>(algorithms.size())))];
