@@ -75,6 +75,11 @@ bool ParameterServerFacts::is_recorded(int rank) const {
                      [&](const TraceOp& op) { return op.rank == rank; });
 }
 
+bool ParameterServerFacts::takes_part(int rank) const {
+  return std::any_of(trace_->ops.begin(), trace_->ops.end(),
+                     [&](const TraceOp& op) { return op.rank == rank && op.step == step_; });
+}
+
 std::size_t ParameterServerFacts::shard_bytes(int rank) const {
   const int lead = server_lead(number(rank));
   std::size_t most = 0;

@@ -44,6 +44,8 @@ class ParameterServerFacts {
 
   PhaseFacts facts(Phase phase, Side side = Side::kAll) const;
   bool is_recorded(int rank) const;
+  /// A worker that has no batch for the step takes none.
+  bool takes_part(int rank) const;
   /// What `rank`, a server's device, keeps of the parameters, by what it sends or gets in the step.
   std::size_t shard_bytes(int rank) const;
   /// In the order in which server 0 has applied them.

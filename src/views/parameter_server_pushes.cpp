@@ -98,6 +98,7 @@ FlowBox PushRow::worker_box(int rank) const {
     sends.follows = false;  // the box above is of another time
     return sends;
   }
+  if (!who_.takes_part(rank)) return idle_box(who_.name(rank));
   if (!is_one()) return idle_box(who_.name(rank), "…");
   switch (push().workers[static_cast<std::size_t>(who_.number(rank))]) {
     case ParameterServerPush::Other::kHasNotPulled:

@@ -164,6 +164,17 @@ TEST(ParameterServerPictures, OfAnAsynchronousStepApplyEachPushByItself) {
   EXPECT_EQ(draw_step(parameter_server_case(who), 2, "aggregate", {}).size(), 3U);
 }
 
+TEST(ParameterServerPictures, ShowAWorkerWithoutABatchAsIdle) {
+  TraceRun::ParameterServer who = servers_of(3, 1);
+  who.asynchronous = true;
+  const Trace trace = parameter_server_case(who, "sgd", /*absent_worker=*/1);
+  const DotText dot = read_dot(draw_step(trace, 2, "", {}).front().dot);
+  for (const char* node : {"load_1", "pull_1", "forward_1", "push_1_1", "push_2_1"}) {
+    EXPECT_EQ(label(dot, node), "idle") << node;
+  }
+  EXPECT_EQ(label(dot, "push_1_0"), "pulls later");
+}
+
 TEST(ParameterServerPictures, JoinTheMiddlePushesWhereThereAreMany) {
   TraceRun::ParameterServer who = servers_of(12, 1);
   who.asynchronous = true;

@@ -13,16 +13,21 @@ constexpr std::size_t kParameters = 1'000'000;
 
 class ParameterServerBuilder {
  public:
-  ParameterServerBuilder(const TraceRun::ParameterServer& who, std::string optimizer)
-      : who_(who), optimizer_(std::move(optimizer)), builder_(facts(who)) {}
+  ParameterServerBuilder(const TraceRun::ParameterServer& who, std::string optimizer, int absent)
+      : who_(who), optimizer_(std::move(optimizer)), absent_(absent), builder_(facts(who)) {}
 
   Trace build() {
+    if (absent_ >= 0) {
+      builder_.at(kStep - 1, Phase::kForward).compute(absent_, "linear", "0", 1e6, {}, {});
+    }
     builder_.at(kStep, Phase::kLoad);
     for (int rank = 0; rank < who_.workers; ++rank) {
+      if (rank == absent_) continue;
       builder_.copy_from_host(rank, TraceBuilder::written("input", {16, 64}));
     }
     if (who_.server_updates && !who_.asynchronous) pull();
     for (int rank = 0; rank < who_.workers; ++rank) {
+      if (rank == absent_) continue;
       const TraceTensor x = TraceBuilder::tensor("input", {16, 64});
       builder_.at(kStep, Phase::kForward).compute(rank, "linear", "0", 1e6, {x}, {});
       builder_.at(kStep, Phase::kLoss);
@@ -89,8 +94,12 @@ class ParameterServerBuilder {
     const int last = who_.workers - 1;
     pull(last);
     push(last, 0);
-    for (int worker = 0; worker < last; ++worker) pull(worker);
-    for (int worker = last - 1; worker >= 0; --worker) push(worker, last - 1 - worker);
+    for (int worker = 0; worker < last; ++worker) {
+      if (worker != absent_) pull(worker);
+    }
+    for (int worker = last - 1; worker >= 0; --worker) {
+      if (worker != absent_) push(worker, last - 1 - worker);
+    }
   }
 
   void push(int worker, int age) {
@@ -122,13 +131,15 @@ class ParameterServerBuilder {
 
   TraceRun::ParameterServer who_;
   std::string optimizer_;
+  int absent_;
   TraceBuilder builder_;
 };
 
 }  // namespace
 
-Trace parameter_server_case(const TraceRun::ParameterServer& who, const std::string& optimizer) {
-  return ParameterServerBuilder(who, optimizer).build();
+Trace parameter_server_case(const TraceRun::ParameterServer& who, const std::string& optimizer,
+                            int absent_worker) {
+  return ParameterServerBuilder(who, optimizer, absent_worker).build();
 }
 
 }  // namespace ringside::test

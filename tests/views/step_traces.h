@@ -27,9 +27,9 @@ Trace ddp_case(int ranks, int buckets);
 /// One step of a parameter server, step 2, of a model of 1,000,000 parameters; one device for each
 /// worker and server. `optimizer` is an op's name, or "momentum" for sgd with it. Asynchronous: the
 /// last worker pushes first, 0 updates old, then the others from the last to the first, 0, 1, 2,
-/// ... updates old.
+/// ... updates old; `absent_worker`, who has none, only took part in the step before.
 Trace parameter_server_case(const TraceRun::ParameterServer& who,
-                            const std::string& optimizer = "sgd");
+                            const std::string& optimizer = "sgd", int absent_worker = -1);
 
 /// One step on a single device, step 2.
 Trace single_case();
