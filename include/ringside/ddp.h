@@ -134,7 +134,8 @@ class DistributedDataParallel {
     bool before_;
   };
 
-  /// Throws Error(kInvalidArgument) if there is a hook, or after the first backward.
+  /// Throws Error(kInvalidArgument) if there is a hook. After the first backward it is used from
+  /// the next one on, and the wrapper warns of it.
   void register_communication_hook(CommunicationHook hook);
 
   /// From here to end_join this rank may have more or fewer batches than others. Throws
@@ -164,8 +165,8 @@ class DistributedDataParallel {
   void sync_buffers(bool has_batch);
   void notify_join();
   void shadow_iteration();
-  /// The error, with the parameter that was replaced if one was.
-  Error explain_replaced(const Error& error) const;
+  /// The error, with the parameter that was replaced or frozen if one was.
+  Error explain_changed(const Error& error) const;
 
   std::shared_ptr<Module> module_;
   Rank rank_;

@@ -180,9 +180,9 @@ std::shared_ptr<Module> make_residual(std::shared_ptr<Module> body,
 /// Children "0", "1", ...
 std::shared_ptr<Module> make_sequential(std::vector<std::shared_ptr<Module>> layers);
 
-/// The model zoo by name: "mlp:64,32,10" (ReLU between; "mlp:64,32,10:tanh", "mlp:64,32,10:bn" for
-/// BatchNorm1d before each ReLU, "mlp:64,32,10:heads" for two heads that are added), "lenet"
-/// (1x28x28, or 1x8x8 images padded; classes from the data),
+/// The model zoo by name: "mlp:64,32,10" (ReLU between; ":tanh", ":bn" for BatchNorm1d before each
+/// ReLU, ":heads" for two heads that are added, ":backwards" for layers registered from the last to
+/// the first), "lenet" (1x28x28, or 1x8x8 images padded; classes from the data),
 /// "resnet:8,16" (one residual block for each number of channels) and
 /// "gpt:layers=2,heads=2,width=64,context=64,dropout=0" (int64 tokens [B,T] to logits
 /// [B,T,classes]). Throws Error(kInvalidArgument) that shows the grammar. `sample_shape` (without

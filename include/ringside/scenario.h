@@ -45,7 +45,19 @@ struct ScenarioEvent {
     kFlagKeyword,
     /// dp: the optimiser was wrapped in DataParallel, too: its zero_grad does nothing, its step
     /// fails
-    kWrapOptimizer
+    kWrapOptimizer,
+    /// ddp: the rank builds the model `model`, not the scenario's
+    kOtherModel,
+    /// ddp: before the step, registers an all-reduce communication hook: an error if there is one
+    kRegisterHook,
+    /// ddp: a hook of the user's, behind DDP's, puts zeros in the place of the gradient of
+    /// `parameter` as soon as it is there, which gradient_as_bucket_view does not stand
+    kReplaceGradient,
+    /// ddp: one more forward through the wrapper before the step, under no_grad: it takes rank 0's
+    /// buffers, and the forward after it does not
+    kNoGradForward,
+    /// ddp: two forwards, then one backward of the sum of their losses: reduced once, as a whole
+    kSummedLosses
   };
   Kind kind = Kind::kPerturb;
   int rank = 0;
@@ -53,10 +65,12 @@ struct ScenarioEvent {
   std::string parameter = {};
   double amount = 0;
   Operation operation = Operation::kBroadcast;
+  std::string model = {};
 };
 /// "perturb", "freeze", "stop", "slow", "fewer-batches", "other-collective", "bypass", "no-sync",
 /// "extra-forward", "replace", "unused-head", "second-backward", "no-sync-backward",
-/// "flag-keyword", "wrap-optimizer".
+/// "flag-keyword", "wrap-optimizer", "other-model", "register-hook", "replace-gradient",
+/// "no-grad-forward", "summed-losses".
 std::string_view to_string(ScenarioEvent::Kind kind);
 ScenarioEvent::Kind parse_event_kind(std::string_view name);
 
@@ -102,7 +116,7 @@ struct Scenario {
   bool find_unused_parameters = false;    ///< ddp
   bool static_graph = false;              ///< ddp
   bool gradient_as_bucket_view = false;   ///< ddp
-  std::string comm_hook = "none";         ///< ddp: none, allreduce, fp16, bf16
+  std::string comm_hook = "none";         ///< ddp: none, allreduce, fp16, bf16, sum
   std::string join = "off";               ///< ddp, uneven inputs: off, initial, active, throw
   bool sync_batchnorm = false;            ///< ddp
   bool set_to_none = true;                ///< ddp: zero_grad drops gradients, else it zeroes them

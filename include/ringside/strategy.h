@@ -45,6 +45,12 @@ struct StepDirectives {
   int extra_forwards = 0;  ///< forwards without backward before the step
   /// ddp: two forwards, then a backward of each loss: the second is not reduced
   bool second_backward = false;
+  /// ddp: two forwards, then one backward of the sum of their losses: reduced once
+  bool summed_losses = false;
+  int no_grad_forwards = 0;    ///< ddp: through the wrapper, under no_grad, before the step
+  bool register_hook = false;  ///< ddp: all_reduce_hook becomes the communication hook
+  /// ddp: parameters whose gradient becomes zeros, another tensor, as soon as it is there
+  std::vector<std::string> replaced_gradients = {};
   /// another micro batch follows: gradients are kept and added to, no update
   bool accumulate = false;
   double loss_factor = 1;  ///< the loss times this goes backward; the result has the loss itself

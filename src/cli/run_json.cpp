@@ -17,6 +17,7 @@ using nlohmann::ordered_json;
 ordered_json event_json(const ScenarioEvent& event) {
   ordered_json json{{"kind", to_string(event.kind)}, {"rank", event.rank}, {"step", event.step}};
   if (!event.parameter.empty()) json["parameter"] = event.parameter;
+  if (!event.model.empty()) json["model"] = event.model;
   if (event.amount != 0) json["amount"] = event.amount;
   if (event.kind == ScenarioEvent::Kind::kOtherCollective) {
     json["operation"] = to_string(event.operation);

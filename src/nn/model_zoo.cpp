@@ -22,7 +22,7 @@ struct Family {
 };
 
 constexpr Family kFamilies[] = {
-    {"mlp", "mlp:INPUTS,HIDDEN,...,CLASSES, and :tanh, :bn or :heads behind it"},
+    {"mlp", "mlp:INPUTS,HIDDEN,...,CLASSES, and :tanh, :bn, :heads or :backwards behind it"},
     {"cnn", "cnn:CHANNELS,...,HIDDEN, and :tanh behind it"},
     {"lenet", "lenet has no settings"},
     {"resnet", "resnet:CHANNELS,..."},
@@ -85,7 +85,7 @@ namespace {
 
 // ---------------------------------------------------------------- mlp
 
-enum class MlpVariant { kRelu, kTanh, kBatchNorm, kTwoHeads };
+enum class MlpVariant { kRelu, kTanh, kBatchNorm, kTwoHeads, kBackwards };
 
 struct MlpSpec {
   std::vector<std::int64_t> sizes;
@@ -104,8 +104,11 @@ MlpSpec parse_mlp(std::string_view spec, std::string_view rest) {
       mlp.variant = MlpVariant::kBatchNorm;
     } else if (variant == "heads") {
       mlp.variant = MlpVariant::kTwoHeads;
+    } else if (variant == "backwards") {
+      mlp.variant = MlpVariant::kBackwards;
     } else if (variant != "relu") {
-      fail_model(spec, fmt::format("variant '{}': must be relu, tanh, bn or heads", variant));
+      fail_model(spec,
+                 fmt::format("variant '{}': must be relu, tanh, bn, heads or backwards", variant));
     }
   }
   mlp.sizes = parse_sizes(spec, "layer size", rest.substr(0, colon));
@@ -148,6 +151,30 @@ class TwoHeads final : public Module {
   bool uses_second_ = true;
 };
 
+/// A Sequential that registers its layers from the last to the first, as a class does whose
+/// constructor names them in another order than forward uses them.
+class RegisteredBackwards final : public Module {
+ public:
+  explicit RegisteredBackwards(std::vector<std::shared_ptr<Module>> layers) {
+    for (std::size_t i = layers.size(); i > 0; --i) {
+      register_child(fmt::format("{}", i - 1), std::move(layers[i - 1]));
+    }
+  }
+  Tensor forward(const Tensor& input) override {
+    Tensor x = input;
+    for (std::size_t i = children(); i > 0; --i) x = child(i - 1).forward(x);
+    return x;
+  }
+  std::string describe() const override {
+    std::vector<std::string> layers;
+    for (std::size_t i = children(); i > 0; --i) layers.push_back(child(i - 1).describe());
+    return fmt::format("RegisteredBackwards({})", fmt::join(layers, ", "));
+  }
+  std::shared_ptr<Module> shallow_copy() const override {
+    return std::make_shared<RegisteredBackwards>(*this);
+  }
+};
+
 std::shared_ptr<Module> make_mlp(std::string_view spec, const MlpSpec& mlp,
                                  const ModuleContext& context, const Shape& sample_shape,
                                  std::int64_t classes) {
@@ -172,6 +199,9 @@ std::shared_ptr<Module> make_mlp(std::string_view spec, const MlpSpec& mlp,
                                       make_linear(context, features, classes));
   }
   layers.push_back(std::move(head));
+  if (mlp.variant == MlpVariant::kBackwards) {
+    return std::make_shared<RegisteredBackwards>(std::move(layers));
+  }
   return make_sequential(std::move(layers));
 }
 

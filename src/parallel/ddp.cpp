@@ -43,6 +43,12 @@ int convert_sync_batchnorm(Module& module, const Rank& rank) {
 
 void DistributedDataParallel::register_communication_hook(CommunicationHook hook) {
   reducer_->set_hook(std::move(hook));
+  if (reducer_->has_run()) {
+    warn(
+        "register_comm_hook was called after a backward: DDP communication hook should be "
+        "registered "
+        "before calling backward, and what was reduced so far was reduced without it");
+  }
 }
 
 /// The flag is set by a forward that will synchronise gradients, and cleared by one that will not:
@@ -78,7 +84,7 @@ void DistributedDataParallel::check_reduced() const {
   try {
     reducer_->check_finished();
   } catch (const Error& error) {
-    throw explain_replaced(error);
+    throw explain_changed(error);
   }
 }
 
@@ -90,20 +96,28 @@ void DistributedDataParallel::warn(const std::string& text) const {
   if (options_.warn) options_.warn(text);
 }
 
-/// A parameter that was replaced after wrapping never gets a gradient again; which one, PyTorch
-/// does not say.
-Error DistributedDataParallel::explain_replaced(const Error& error) const {
+/// A parameter that was replaced or frozen after wrapping never gets a gradient again; which one,
+/// PyTorch does not say.
+Error DistributedDataParallel::explain_changed(const Error& error) const {
   const std::vector<NamedTensor> now = module_->named_parameters();
   for (const NamedTensor& known : wrapped_) {
     const bool is_there = std::any_of(now.begin(), now.end(), [&](const NamedTensor& entry) {
       return entry.tensor.same(known.tensor);
     });
-    if (is_there) continue;
-    return {error.kind(),
-            fmt::format("{}. '{}' was replaced after wrapping: the reducer's hook is on the old "
-                        "tensor, and nobody reduces the new one",
-                        error.what(), known.name),
-            "change parameters before wrapping, or copy values into them"};
+    if (!is_there) {
+      return {error.kind(),
+              fmt::format("{}. '{}' was replaced after wrapping: the reducer's hook is on the old "
+                          "tensor, and nobody reduces the new one",
+                          error.what(), known.name),
+              "change parameters before wrapping, or copy values into them"};
+    }
+    if (!known.tensor.requires_grad()) {
+      return {error.kind(),
+              fmt::format("{}. '{}' was frozen after wrapping: the reducer still waits for its "
+                          "gradient",
+                          error.what(), known.name),
+              "freeze parameters before wrapping (--frozen)"};
+    }
   }
   return error;
 }

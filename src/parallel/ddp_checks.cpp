@@ -88,7 +88,8 @@ void verify_parameters(Rank& rank, const std::vector<NamedTensor>& parameters) {
                 fmt::format("[{}]: params[{}] ({}) in this process with sizes [{}] appears not to "
                             "match sizes of the same param in process 0: [{}]",
                             rank.rank, i, parameters[i].name,
-                            to_string(parameters[i].tensor.shape()), to_string(theirs)),
+                            fmt::join(parameters[i].tensor.shape().sizes(), ", "),
+                            fmt::join(theirs.sizes(), ", ")),
                 "build the same model on every rank");
   }
 }

@@ -2,6 +2,7 @@
 // all-reduces overlapping it, update on every rank.
 #include <utility>
 
+#include "parallel/rehearsal.h"
 #include "parallel/step_scope.h"
 #include "parallel/wrapper_prefix.h"
 #include "ringside/ddp.h"
@@ -9,6 +10,29 @@
 
 namespace ringside {
 namespace {
+
+/// While it lives, zeros take the place of the gradient of some parameters as soon as it is there:
+/// what a hook does that the user has registered behind DDP's.
+class ReplacedGradients {
+ public:
+  ReplacedGradients(const Module& module, const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      parameters_.push_back(parameter_named(module, name));
+      parameters_.back().add_accumulate_hook(this, [](Tensor& parameter) {
+        parameter.set_grad(Tensor::full(parameter.device(), parameter.shape(), parameter.dtype(), 0,
+                                        MemoryKind::kGradients, parameter.name()));
+      });
+    }
+  }
+  ~ReplacedGradients() {
+    for (Tensor& parameter : parameters_) parameter.remove_accumulate_hooks(this);
+  }
+  ReplacedGradients(const ReplacedGradients&) = delete;
+  ReplacedGradients& operator=(const ReplacedGradients&) = delete;
+
+ private:
+  std::vector<Tensor> parameters_;
+};
 
 class DdpStrategy : public Strategy {
  public:
@@ -34,8 +58,11 @@ class DdpStrategy : public Strategy {
   void restore_buckets(const BucketNames& buckets) override { ddp_.restore_buckets(buckets); }
 
  private:
+  /// What the step does through the wrapper before its own forward.
+  void prepare(const Batch& batch, const StepDirectives& directives);
   Tensor forward(const Tensor& inputs, const StepDirectives& directives);
   Tensor loss_of(const Tensor& output, const Tensor& targets);
+  Tensor sum_of(const Tensor& loss, const Tensor& second);
   void backward(const Tensor& loss, const StepDirectives& directives);
 
   DdpOptions options_;
@@ -59,15 +86,37 @@ Tensor DdpStrategy::loss_of(const Tensor& output, const Tensor& targets) {
   return options_.loss(output, targets);
 }
 
+Tensor DdpStrategy::sum_of(const Tensor& loss, const Tensor& second) {
+  const StepScope phase(devices_, Phase::kLoss);
+  return add(loss, second);
+}
+
 void DdpStrategy::backward(const Tensor& loss, const StepDirectives& directives) {
   const Tensor root = [&] {
     const StepScope phase(devices_, Phase::kLoss);
     return directives.loss_factor == 1 ? loss : scale(loss, directives.loss_factor);
   }();
   const StepScope phase(devices_, Phase::kBackward);
+  const ReplacedGradients replaced(ddp_.module(), directives.replaced_gradients);
   if (!directives.no_sync && !directives.no_sync_backward) return ddp_.backward(root);
   const DistributedDataParallel::NoSync no_sync(ddp_);
   ddp_.backward(root);
+}
+
+void DdpStrategy::prepare(const Batch& batch, const StepDirectives& directives) {
+  if (directives.register_hook) {
+    ddp_.register_communication_hook(all_reduce_hook(options_.algorithm));
+  }
+  for (int i = 0; i < directives.no_grad_forwards; ++i) {
+    const StepScope phase(devices_, Phase::kForward);
+    const NoGradScope no_grad(*devices_.front());
+    ddp_.forward(batch.inputs);
+  }
+  for (int i = 0; i < directives.extra_forwards; ++i) {
+    StepDirectives through_wrapper = directives;
+    through_wrapper.bypass = false;
+    forward(batch.inputs, through_wrapper);
+  }
 }
 
 StepResult DdpStrategy::train_step(const Batch& batch, int step, const StepDirectives& directives) {
@@ -75,16 +124,12 @@ StepResult DdpStrategy::train_step(const Batch& batch, int step, const StepDirec
   ddp_.module().train();
   if (options_.join && !std::exchange(joining_, true)) ddp_.begin_join(*options_.join);
   if (!keep_gradients_) optimizer_->zero_grad(options_.set_to_none);
-  for (int i = 0; i < directives.extra_forwards; ++i) {
-    StepDirectives through_wrapper = directives;
-    through_wrapper.bypass = false;
-    forward(batch.inputs, through_wrapper);
-  }
+  prepare(batch, directives);
   const Tensor loss = loss_of(forward(batch.inputs, directives), batch.targets);
-  if (directives.second_backward) {
+  if (directives.second_backward || directives.summed_losses) {
     const Tensor second = loss_of(forward(batch.inputs, directives), batch.targets);
-    backward(loss, directives);
-    backward(second, directives);
+    backward(directives.summed_losses ? sum_of(loss, second) : loss, directives);
+    if (directives.second_backward) backward(second, directives);
   } else {
     backward(loss, directives);
   }

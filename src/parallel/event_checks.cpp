@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "core/counted.h"
+#include "parallel/checkpointing.h"
 #include "parallel/rehearsal.h"
 #include "ringside/error.h"
 
@@ -21,11 +25,8 @@ std::int64_t steps_per_epoch(const TrainingPlan& plan, int rank) {
 
 /// Of the rank that takes the most.
 std::int64_t steps_per_epoch(const TrainingPlan& plan) {
-  std::int64_t longest = 1;
-  for (int rank = 0; rank < plan.replicas; ++rank) {
-    longest = std::max(longest, steps_per_epoch(plan, rank));
-  }
-  return longest;
+  const std::int64_t longest = longest_epoch(plan.scenario, plan.batches_per_epoch);
+  return (longest + plan.scenario.accumulate - 1) / plan.scenario.accumulate;
 }
 
 bool takes_step(const TrainingPlan& plan, int rank, int step) {
@@ -41,7 +42,7 @@ void check_fewer_batches(const TrainingPlan& plan, const ScenarioEvent& event) {
                 fmt::format("leave out at most {}", plan.batches_per_epoch - 1));
   }
   const std::int64_t steps = steps_per_epoch(plan, event.rank);
-  if (steps < plan.total_steps) return;
+  if (!plan.scenario.steps || steps < plan.total_steps) return;  // else an epoch runs to its end
   throw Error(
       ErrorKind::kInvalidArgument,
       fmt::format("amount {}: has no effect: the run ends after {}, and rank {} has batches for {}",
@@ -52,7 +53,8 @@ void check_fewer_batches(const TrainingPlan& plan, const ScenarioEvent& event) {
 
 /// Whether a step with it makes other collective calls than a step without.
 bool parts_ranks(Kind kind) {
-  return kind == Kind::kExtraForward || kind == Kind::kSecondBackward || kind == Kind::kBypass ||
+  return kind == Kind::kExtraForward || kind == Kind::kNoGradForward ||
+         kind == Kind::kSecondBackward || kind == Kind::kSummedLosses || kind == Kind::kBypass ||
          kind == Kind::kNoSync;
 }
 
@@ -80,8 +82,46 @@ void check_joined(const TrainingPlan& plan, const ScenarioEvent& event) {
   }
 }
 
+/// Builds the other model, too.
+void check_other_model(const TrainingPlan& plan, const ScenarioEvent& event, Device& device) {
+  if (event.model == plan.scenario.model) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("model '{}': is the one that every rank has", event.model),
+                "name another model");
+  }
+  const auto& events = plan.scenario.events;
+  const auto of_this_rank =
+      std::count_if(events.begin(), events.end(), [&](const ScenarioEvent& other) {
+        return other.kind == Kind::kOtherModel && other.rank == event.rank;
+      });
+  if (of_this_rank > 1) {
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("rank {}: has {} of them, and builds one model", event.rank, of_this_rank),
+        "leave all but one out");
+  }
+  const std::shared_ptr<Module> module = build_model(plan.scenario, event.model, plan.data, device);
+  if (plan.start) check_fits(*plan.start, *module);
+}
+
+/// Two forwards, and of their losses either a backward each or one backward.
+void check_summed_losses(const TrainingPlan& plan, const ScenarioEvent& event) {
+  ScenarioEvent other = event;
+  other.kind = Kind::kSecondBackward;
+  if (events_like(plan, other, event.rank) == 0) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("step {}: rank {} has a second-backward there, which wants a backward "
+                          "of each loss",
+                          event.step, event.rank),
+              "leave one of them out");
+}
+
 void check_event(const TrainingPlan& plan, const ScenarioEvent& event, Module& module) {
   if (event.kind == Kind::kFewerBatches) return check_fewer_batches(plan, event);
+  if (event.kind == Kind::kOtherModel) {
+    return check_other_model(plan, event, module.named_parameters().front().tensor.device());
+  }
+  if (event.kind == Kind::kSummedLosses) check_summed_losses(plan, event);
   if (event.step >= plan.total_steps) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("step {}: the run has {}, counted from 0", event.step,
@@ -100,6 +140,30 @@ void check_event(const TrainingPlan& plan, const ScenarioEvent& event, Module& m
   if (event.kind == Kind::kUnusedHead) module.use_second_head(true);
 }
 
+/// Where PyTorch says in backward that the loss does not require grad, of no event and no
+/// parameter.
+void check_something_trains_on(const TrainingPlan& plan, int rank, std::set<std::string> trained) {
+  std::vector<ScenarioEvent> events = plan.scenario.events;
+  std::erase_if(events, [&](const ScenarioEvent& event) {
+    return event.rank != rank || (event.kind != Kind::kFreeze && event.kind != Kind::kReplace);
+  });
+  std::stable_sort(events.begin(), events.end(),
+                   [](const auto& a, const auto& b) { return a.step < b.step; });
+  for (std::size_t i = 0; i < events.size() && !trained.empty(); ++i) {
+    const ScenarioEvent& event = events[i];
+    if (event.kind == Kind::kFreeze) trained.erase(event.parameter);
+    if (event.kind == Kind::kReplace) trained.insert(event.parameter);  // by one that requires grad
+    const bool step_goes_on = i + 1 < events.size() && events[i + 1].step == event.step;
+    if (step_goes_on || !trained.empty()) continue;
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("event freeze: with {} frozen before step {}, rank {} has no parameter "
+                            "left that trains, so that its loss does not require grad and does not "
+                            "have a grad_fn",
+                            event.parameter, event.step, rank),
+                "leave a parameter to train");
+  }
+}
+
 }  // namespace
 
 void check_events(const TrainingPlan& plan, Module& module) {
@@ -110,6 +174,16 @@ void check_events(const TrainingPlan& plan, Module& module) {
       throw error.with_prefix(fmt::format("event {}: ", to_string(event.kind)));
     }
   }
+  const auto& events = plan.scenario.events;
+  if (std::none_of(events.begin(), events.end(),
+                   [](const auto& event) { return event.kind == Kind::kFreeze; })) {
+    return;
+  }
+  std::set<std::string> trained;
+  for (const NamedTensor& entry : module.named_parameters()) {
+    if (entry.tensor.requires_grad()) trained.insert(entry.name);
+  }
+  for (int rank = 0; rank < plan.replicas; ++rank) check_something_trains_on(plan, rank, trained);
 }
 
 }  // namespace ringside

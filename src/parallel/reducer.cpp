@@ -26,7 +26,7 @@ Reducer::~Reducer() {
 }
 
 void Reducer::set_hook(CommunicationHook hook) {
-  check_hook_can_be_set(hook_ != nullptr, ran_);
+  if (hook_) throw_second_hook();
   hook_ = std::move(hook);
 }
 
@@ -83,7 +83,7 @@ void Reducer::gradient_arrived(std::size_t parameter) {
 }
 
 void Reducer::mark_ready(std::size_t parameter) {
-  if (ready_[parameter]) throw_ready_twice(parameters_, parameter);
+  if (ready_[parameter]) throw_ready_twice(parameters_, parameter, rank_.rank);
   ready_[parameter] = true;
   started_ = true;
   move_to_bucket(parameter);
@@ -207,7 +207,7 @@ void Reducer::finish_parameter(const Bucket& bucket, std::size_t position) {
   const Tensor& view = bucket.gradients.views[position];
   Tensor gradient = parameter.grad();
   if (options_.gradient_as_bucket_view) {
-    if (gradient && !lies_in(view, gradient)) throw_not_the_view(parameters_, index);
+    if (gradient && !lies_in(view, gradient)) throw_not_the_view(parameters_, index, rank_.rank);
     if (!gradient) parameter.set_grad(view);
     return;
   }

@@ -40,8 +40,10 @@ class Reducer {
   /// and copied back into the gradients. Does nothing if some bucket was never launched.
   void finish();
 
-  /// Throws Error(kInvalidArgument) if there is one already, or after the first backward.
+  /// From the next backward on. Throws Error(kInvalidArgument) if there is one already.
   void set_hook(CommunicationHook hook);
+  /// Whether a backward has begun.
+  bool has_run() const { return ran_; }
   /// Gradients of the next backward are divided by the value of `active`, not by the world size.
   void divide_by(Tensor active);
   /// What a rank without batches does while the others run backward: the same collectives, with
@@ -117,7 +119,7 @@ class Reducer {
   bool marked_unused_ = false;
   bool walked_ = false;
   bool rebuilt_ = false;
-  bool ran_ = false;  // a backward has begun
+  bool ran_ = false;
 };
 
 }  // namespace ringside

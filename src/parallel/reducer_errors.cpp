@@ -47,12 +47,15 @@ void throw_unfinished(std::span<const NamedTensor> parameters, const std::vector
       unfinished_hint(options));
 }
 
-void throw_ready_twice(std::span<const NamedTensor> parameters, std::size_t parameter) {
+void throw_ready_twice(std::span<const NamedTensor> parameters, std::size_t parameter, int rank) {
   throw Error(ErrorKind::kTrainingFailed,
-              fmt::format("Expected to mark a variable ready only once: parameter {} ({}) got a "
-                          "second gradient in one iteration, as with reused parameters in multiple "
-                          "reentrant backward passes",
-                          parameter, parameters[parameter].name),
+              fmt::format("Expected to mark a variable ready only once. Parameter at index {} with "
+                          "name {} has been marked as ready twice on rank {}: it got a second "
+                          "gradient before the first was reduced, as with a second backward while "
+                          "the first one's buckets still wait, use of a module parameter outside "
+                          "the `forward` function, or reused parameters in multiple reentrant "
+                          "backward passes",
+                          parameter, parameters[parameter].name, rank),
               "run one backward per forward, or accumulate inside no_sync");
 }
 
@@ -65,26 +68,20 @@ void throw_graph_changed(std::span<const NamedTensor> parameters, std::size_t pa
               "leave static_graph out; find_unused_parameters allows graphs that change");
 }
 
-void throw_not_the_view(std::span<const NamedTensor> parameters, std::size_t parameter) {
-  throw Error(ErrorKind::kTrainingFailed,
-              fmt::format("Detected at least one parameter gradient is not the expected DDP bucket "
-                          "view with gradient_as_bucket_view=True: {}",
-                          parameters[parameter].name),
-              "change gradients in place, or leave gradient_as_bucket_view out");
+void throw_not_the_view(std::span<const NamedTensor> parameters, std::size_t parameter, int rank) {
+  throw Error(
+      ErrorKind::kTrainingFailed,
+      fmt::format("Detected at least one parameter gradient is not the expected DDP bucket "
+                  "view with gradient_as_bucket_view=True: that of parameter {} ({}) on rank {}",
+                  parameter, parameters[parameter].name, rank),
+      "change gradients in place, or leave gradient_as_bucket_view out");
 }
 
-void check_hook_can_be_set(bool has_hook, bool backward_began) {
-  if (has_hook) {
-    throw Error(ErrorKind::kInvalidArgument,
-                "register_comm_hook: a communication hook is registered already, and there can "
-                "only be one",
-                "combine both in one function");
-  }
-  if (backward_began) {
-    throw Error(ErrorKind::kInvalidArgument,
-                "register_comm_hook: needs to be called before the first backward",
-                "register the hook right after wrapping the module");
-  }
+void throw_second_hook() {
+  throw Error(ErrorKind::kInvalidArgument,
+              "register_comm_hook can only be called once: a communication hook is registered "
+              "already, and there can only be one",
+              "combine both in one function");
 }
 
 void check_hook_result(const Tensor& result, const Tensor& values, std::size_t bucket) {

@@ -16,16 +16,17 @@ namespace ringside {
                                    const std::vector<bool>& ready, int rank,
                                    const DdpWrapperOptions& options);
 /// A parameter got a second gradient before the first was reduced.
-[[noreturn]] void throw_ready_twice(std::span<const NamedTensor> parameters, std::size_t parameter);
+[[noreturn]] void throw_ready_twice(std::span<const NamedTensor> parameters, std::size_t parameter,
+                                    int rank);
 /// static_graph: a gradient that the first iteration did not have.
 [[noreturn]] void throw_graph_changed(std::span<const NamedTensor> parameters,
                                       std::size_t parameter, int rank);
 /// gradient_as_bucket_view: somebody put another gradient in the view's place.
-[[noreturn]] void throw_not_the_view(std::span<const NamedTensor> parameters,
-                                     std::size_t parameter);
+[[noreturn]] void throw_not_the_view(std::span<const NamedTensor> parameters, std::size_t parameter,
+                                     int rank);
 
-/// Throws if a communication hook is there already, or comes after the first backward.
-void check_hook_can_be_set(bool has_hook, bool backward_began);
+/// A communication hook is registered where there is one.
+[[noreturn]] void throw_second_hook();
 /// Throws if a hook's `result` cannot stand for the bucket's `values`.
 void check_hook_result(const Tensor& result, const Tensor& values, std::size_t bucket);
 

@@ -125,11 +125,26 @@ std::int64_t batches_left_out(const Scenario& scenario, int rank) {
   return static_cast<std::int64_t>(std::min(batches, kMost));
 }
 
-std::shared_ptr<Module> build_model(const Scenario& scenario, const TrainTest& data,
-                                    Device& device) {
+std::int64_t longest_epoch(const Scenario& scenario, std::int64_t batches) {
+  std::int64_t fewest = batches_left_out(scenario, 0);
+  for (int rank = 1; rank < scenario.replicas(); ++rank) {
+    fewest = std::min(fewest, batches_left_out(scenario, rank));
+  }
+  return std::max(batches - fewest, std::min<std::int64_t>(batches, 1));
+}
+
+const std::string& model_of(const Scenario& scenario, int rank) {
+  for (const ScenarioEvent& event : scenario.events) {
+    if (event.kind == Kind::kOtherModel && event.rank == rank) return event.model;
+  }
+  return scenario.model;
+}
+
+std::shared_ptr<Module> build_model(const Scenario& scenario, const std::string& model,
+                                    const TrainTest& data, Device& device) {
   const auto rank = static_cast<std::uint64_t>(device.rank());
   Generator generator(scenario.seed + (scenario.seed_per_rank ? rank : 0));
-  std::shared_ptr<Module> module = make_model(scenario.model, {device, scenario.dtype, generator},
+  std::shared_ptr<Module> module = make_model(model, {device, scenario.dtype, generator},
                                               data.train.sample_shape, data.train.classes);
   freeze(*module, scenario);
   return module;
@@ -155,7 +170,8 @@ Tensor parameter_named(const Module& module, const std::string& name) {
 
 ModelSize rehearse(const TrainingPlan& plan) {
   const std::unique_ptr<World> world = open_world("meta", {});
-  const std::shared_ptr<Module> module = build_model(plan.scenario, plan.data, world->device(0));
+  const std::shared_ptr<Module> module =
+      build_model(plan.scenario, plan.scenario.model, plan.data, world->device(0));
   if (plan.start) check_start(plan, *module);
   if (plan.scenario.verify) check_verify_step(plan);
   check_checkpoints_fall_between_updates(plan.scenario, plan.total_steps, plan.batches_per_epoch);

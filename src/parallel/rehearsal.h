@@ -15,11 +15,17 @@ ModelSize rehearse(const TrainingPlan& plan);
 /// How many batches of each epoch `rank` leaves out (fewer-batches); a server, whose rank follows
 /// those of the workers, what all of them do.
 std::int64_t batches_left_out(const Scenario& scenario, int rank);
+/// Batches that the rank which leaves out the fewest takes in an epoch, of `batches` that there
+/// are.
+std::int64_t longest_epoch(const Scenario& scenario, std::int64_t batches);
 
-/// The scenario's model with its first values, on `device`, whose rank may have a seed of its own;
-/// what is frozen from the beginning requires no gradient.
-std::shared_ptr<Module> build_model(const Scenario& scenario, const TrainTest& data,
-                                    Device& device);
+/// The scenario's model, unless `rank` builds another (other-model).
+const std::string& model_of(const Scenario& scenario, int rank);
+
+/// `model` with its first values, on `device`, whose rank may have a seed of its own; what is
+/// frozen from the beginning requires no gradient.
+std::shared_ptr<Module> build_model(const Scenario& scenario, const std::string& model,
+                                    const TrainTest& data, Device& device);
 
 /// Throws Error(kInvalidArgument) that lists the names, if there is none.
 Tensor parameter_named(const Module& module, const std::string& name);

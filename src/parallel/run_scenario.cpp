@@ -23,7 +23,8 @@ TrainingPlan make_plan(const Scenario& scenario, const TrainTest& data, Recorder
   const int replicas = scenario.replicas();
   const std::int64_t samples = (data.train.size() + replicas - 1) / replicas;
   const std::int64_t batches = (samples + scenario.batch_size - 1) / scenario.batch_size;
-  const std::int64_t steps = (batches + scenario.accumulate - 1) / scenario.accumulate;
+  const std::int64_t steps =
+      (longest_epoch(scenario, batches) + scenario.accumulate - 1) / scenario.accumulate;
   std::int64_t epochs = scenario.epochs.value_or(1);
   std::int64_t total_steps = steps * epochs;
   if (scenario.steps) {
@@ -81,9 +82,10 @@ Tensor training_loss(const Tensor& output, const Tensor& targets) {
   return cross_entropy(logit_rows(output), target_rows(targets));
 }
 
-/// The scenario's model on `device`, with the values of the file that it begins with.
+/// The model of the rank of `device`, on it, with the values of the file that it begins with.
 std::shared_ptr<Module> first_model(const TrainingPlan& plan, Device& device) {
-  std::shared_ptr<Module> module = build_model(plan.scenario, plan.data, device);
+  std::shared_ptr<Module> module =
+      build_model(plan.scenario, model_of(plan.scenario, device.rank()), plan.data, device);
   if (plan.start) load_model(*plan.start, *module);
   return module;
 }
@@ -134,10 +136,18 @@ void train_driven(World& world, const TrainingPlan& plan, TrainingResult& result
   });
 }
 
+/// As a user may write one who expects DDP to divide, which it does not with a hook.
+CommunicationHook summing_hook(Algorithm algorithm) {
+  return [algorithm](const GradientBucket& bucket, Rank& rank) -> ReducedBucket {
+    return {bucket.values, all_reduce_in_place(rank, bucket.values, algorithm)};
+  };
+}
+
 CommunicationHook communication_hook(const Scenario& scenario) {
   if (scenario.comm_hook == "allreduce") return all_reduce_hook(scenario.algorithm);
   if (scenario.comm_hook == "fp16") return fp16_compress_hook(scenario.algorithm);
   if (scenario.comm_hook == "bf16") return bf16_compress_hook(scenario.algorithm);
+  if (scenario.comm_hook == "sum") return summing_hook(scenario.algorithm);
   return {};
 }
 
@@ -199,8 +209,9 @@ ParameterServerOptions parameter_server_options(const TrainingPlan& plan) {
 std::unique_ptr<Strategy> make_rank_strategy(const TrainingPlan& plan, Rank& rank, World& shapes) {
   const Scenario& scenario = plan.scenario;
   const bool computes = rank.rank < scenario.replicas();
-  std::shared_ptr<Module> module = computes ? first_model(plan, rank.device)
-                                            : build_model(scenario, plan.data, shapes.device(0));
+  std::shared_ptr<Module> module =
+      computes ? first_model(plan, rank.device)
+               : build_model(scenario, scenario.model, plan.data, shapes.device(0));
   if (scenario.sync_batchnorm) convert_sync_batchnorm(*module, rank);
   if (scenario.strategy == "ddp") {
     return make_ddp(std::move(module), rank, ddp_options(plan, rank.rank));

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
-#include <span>
-#include <thread>
 
 #include "parallel/exchange.h"
 #include "parallel/logits.h"
@@ -157,13 +155,17 @@ bool Trainer::run_epoch(int epoch) {
     const std::int64_t micro_batches = std::min(batches - done * accumulate, accumulate);
     run_step(batch, loader.get(), micro_batches);
     batches_ += micro_batches;
-    save_if_due(/*epoch_is_over=*/false);
+    save_if_due(/*all_ranks_have_ended=*/false);
     for (Device* device : devices_) device->context().step = -1;
   }
   result_.out_of_batches = true;
   const int shadowed = strategy_.inputs_exhausted(step_);
   step_ += shadowed;
-  if (plan_.scenario.asynchronous) step_ = end;  // the others have gone on
+  batches_ += shadowed;               // of the others: inside join each of their steps has one
+  if (plan_.scenario.asynchronous) {  // the others have gone on
+    batches_ += end - step_;
+    step_ = end;
+  }
   result_.steps = step_;
   if (plan_.scenario.verify && plan_.scenario.join != "off") {
     result_.verification.steps += shadowed;  // the others have verified them
@@ -171,7 +173,7 @@ bool Trainer::run_epoch(int epoch) {
     std::iota(all.begin(), all.end(), 0);
     verify(all, step_ - 1);
   }
-  save_if_due(/*epoch_is_over=*/true);
+  save_if_due(/*all_ranks_have_ended=*/true);
   return true;
 }
 
@@ -185,6 +187,8 @@ void Trainer::run_step(Batch batch, Loader* loader, std::int64_t micro_batches) 
     of_batch.no_sync = directives.no_sync || (left > 1 && plan_.scenario.no_sync);
     loss += run_micro_batch(batch, of_batch) / static_cast<double>(micro_batches);
     directives.extra_forwards = 0;  // before the step, not before each of its batches
+    directives.no_grad_forwards = 0;
+    directives.register_hook = false;
     if (left > 1 && !loader->next(batch)) break;
   }
   if (plan_.recorder) {
@@ -254,88 +258,6 @@ void Trainer::verify(const std::vector<int>& ranks, int step) {
   if (own_rank() == 0) {
     verify_single_device(plan_, strategy_.module(), step, result_.verification);
   }
-}
-
-// ---------------------------------------------------------------- events
-
-StepDirectives Trainer::apply_events() {
-  StepDirectives directives;
-  for (const ScenarioEvent& event : plan_.scenario.events) {
-    if (event.rank == own_rank() && event.step == step_) apply(event, directives);
-  }
-  return directives;
-}
-
-void Trainer::apply(const ScenarioEvent& event, StepDirectives& directives) {
-  switch (event.kind) {
-    case ScenarioEvent::Kind::kPerturb: {
-      const Tensor parameter = parameter_named(strategy_.module(), event.parameter);
-      Tensor first = Tensor::view(parameter.device(), parameter.buffer(), parameter.array().offset,
-                                  Shape{1}, parameter.dtype(), parameter.name());
-      fill_in_place(first, host_value(first, 0) + event.amount);
-      break;
-    }
-    case ScenarioEvent::Kind::kFreeze:
-      parameter_named(strategy_.module(), event.parameter).set_requires_grad(false);
-      break;
-    case ScenarioEvent::Kind::kSlow:
-      std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(event.amount));
-      break;
-    case ScenarioEvent::Kind::kOtherCollective: {
-      const Tensor one = Tensor::full(rank_->device, Shape{rank_->communicator.size()},
-                                      DType::kFloat32, 1, MemoryKind::kWorkspace, "other");
-      CollectiveCall call;
-      call.operation = event.operation;
-      call.count = event.operation == Operation::kBarrier ? 0 : 1;
-      call.send = has_blocks(event.operation) && event.operation != Operation::kReduceScatter &&
-                          event.operation != Operation::kScatter
-                      ? one.array().slice(static_cast<std::size_t>(own_rank()), 1)
-                      : one.array();
-      call.recv = call.send;
-      enqueue_collective(*rank_, std::move(call)).wait(rank_->device.compute());
-      break;
-    }
-    case ScenarioEvent::Kind::kReplace: {
-      const Tensor old = parameter_named(strategy_.module(), event.parameter);
-      Tensor fresh = Tensor::full(old.device(), old.shape(), old.dtype(), 0,
-                                  MemoryKind::kParameters, old.name());
-      fresh.set_requires_grad(true);
-      strategy_.module().replace_tensor(event.parameter, fresh);
-      break;
-    }
-    case ScenarioEvent::Kind::kBypass:
-      directives.bypass = true;
-      break;
-    case ScenarioEvent::Kind::kNoSync:
-      directives.no_sync = true;
-      break;
-    case ScenarioEvent::Kind::kNoSyncBackward:
-      directives.no_sync_backward = true;
-      break;
-    case ScenarioEvent::Kind::kSecondBackward:
-      directives.second_backward = true;
-      break;
-    case ScenarioEvent::Kind::kExtraForward:
-      ++directives.extra_forwards;
-      break;
-    case ScenarioEvent::Kind::kFlagKeyword:
-      directives.flag_keyword = true;
-      break;
-    case ScenarioEvent::Kind::kWrapOptimizer:
-      directives.wrapped_optimizer = true;
-      break;
-    case ScenarioEvent::Kind::kStop:
-    case ScenarioEvent::Kind::kFewerBatches:
-    case ScenarioEvent::Kind::kUnusedHead:
-      break;  // not before the step: run_epoch(), run_step()
-  }
-}
-
-bool Trainer::happens_here(ScenarioEvent::Kind kind) const {
-  const auto& events = plan_.scenario.events;
-  return std::any_of(events.begin(), events.end(), [&](const ScenarioEvent& event) {
-    return event.kind == kind && event.rank == own_rank() && event.step == step_;
-  });
 }
 
 // ---------------------------------------------------------------- metrics

@@ -92,9 +92,11 @@ class Trainer {
   bool happens_here(ScenarioEvent::Kind kind) const;
   void finish_epoch(int epoch, double seconds);
   void evaluate(EpochReport& report);
-  void save_if_due(bool epoch_is_over);
+  void save_if_due(bool all_ranks_have_ended);
   void warn_of_values_that_differ();
   int end_of_longest() const;
+  void warn_of_buffers_that_differ();
+  void warn_of_updates_that_differ();
   std::vector<int> ranks_at_work() const;
   /// What `ranks` have after `step`, and rank 0 with a single device; every rank calls it, of those
   /// that take batches only `ranks` do.
@@ -112,7 +114,7 @@ class Trainer {
   int asked_until_ = 0;   // steps after which it is known whether a checkpoint was due
   int saved_after_ = -1;  // steps
   int epoch_ = 0;
-  std::int64_t batches_ = 0;  // of this epoch, trained on
+  std::int64_t batches_ = 0;  // of this epoch, trained on by this rank or, inside join, by others
   double epoch_loss_ = 0;     // sum of loss times rows
   double epoch_rows_ = 0;
 };

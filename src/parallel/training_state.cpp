@@ -58,6 +58,7 @@ std::string text_of(const std::vector<ScenarioEvent>& events) {
     texts.push_back(fmt::format("{} {} {} '{}' {} {}", to_string(event.kind), event.rank,
                                 event.step, event.parameter, event.amount,
                                 to_string(event.operation)));
+    if (!event.model.empty()) texts.back() += fmt::format(" '{}'", event.model);
   }
   return fmt::format("{}", fmt::join(texts, "; "));
 }

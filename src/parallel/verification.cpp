@@ -145,6 +145,7 @@ std::string likely_reason(const TrainingPlan& plan) {
   add(!scenario.events.empty(), "the scenario's events, of which a single device knows nothing");
   add(!plan.single_device.unlike.empty(), plan.single_device.unlike);
   add(scenario.server_op == "sum", "server-op sum: the servers do not divide what they add up");
+  add(scenario.comm_hook == "sum", "comm-hook sum: nobody divides the gradients");
   add(scenario.gathered_loss == "sum", "gathered-loss sum: the losses are not divided");
   add(scenario.accumulate > 1 && !scenario.divide_loss,
       "divide-loss false: a step's losses are not divided");

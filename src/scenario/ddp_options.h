@@ -7,7 +7,7 @@
 namespace ringside::option_rules {
 
 inline constexpr Text kDdpHeading = "DistributedDataParallel";
-inline constexpr Text kCommHooks = "none allreduce fp16 bf16";
+inline constexpr Text kCommHooks = "none allreduce fp16 bf16 sum";
 inline constexpr Text kJoins = "off initial active throw";
 
 inline constexpr auto kDdpOptions = std::to_array<ScenarioOption>({
@@ -34,8 +34,8 @@ inline constexpr auto kDdpOptions = std::to_array<ScenarioOption>({
      .set = set_flag<&Scenario::gradient_as_bucket_view>},
     {.name = "comm-hook",
      .value = "NAME",
-     .help =
-         "what reduces a bucket: none (built in; default), allreduce, fp16 or bf16 (compressed)",
+     .help = "what reduces a bucket: none (built in; default), allreduce, fp16 or bf16 "
+             "(compressed), sum (as a user may write it: it sums and forgets to divide)",
      .heading = kDdpHeading,
      .strategies = "ddp",
      .choices = kCommHooks,

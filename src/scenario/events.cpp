@@ -20,8 +20,8 @@ using Kind = ScenarioEvent::Kind;
 
 // A rank can do otherwise than the others only in ddp and ps, where each has a training loop of its
 // own; a wrapper to bypass is there in dp, too.
-constexpr std::array<EventRule, 15> kRules{{
-    // kind, name, parameter, amount, operation, strategies
+constexpr auto kRules = std::to_array<EventRule>({
+    // kind, name, parameter, amount, operation, strategies, model
     {Kind::kPerturb, "perturb", true, true, false, "single dp ddp ps"},
     {Kind::kFreeze, "freeze", true, false, false, "single dp ddp ps"},
     {Kind::kStop, "stop", false, false, false, "ddp ps"},
@@ -37,7 +37,12 @@ constexpr std::array<EventRule, 15> kRules{{
     {Kind::kNoSyncBackward, "no-sync-backward", false, false, false, "ddp"},
     {Kind::kFlagKeyword, "flag-keyword", false, false, false, "dp"},
     {Kind::kWrapOptimizer, "wrap-optimizer", false, false, false, "dp"},
-}};
+    {Kind::kOtherModel, "other-model", false, false, false, "ddp", true},
+    {Kind::kRegisterHook, "register-hook", false, false, false, "ddp"},
+    {Kind::kReplaceGradient, "replace-gradient", true, false, false, "ddp"},
+    {Kind::kNoGradForward, "no-grad-forward", false, false, false, "ddp"},
+    {Kind::kSummedLosses, "summed-losses", false, false, false, "ddp"},
+});
 
 /// Why a parameter server cannot: what is not there that the event is about.
 std::string_view reason_in_ps(Kind kind) {
@@ -115,6 +120,19 @@ void check_event(const Scenario& scenario, const ScenarioEvent& event) {
                     ? "parameter: must be named"
                     : fmt::format("parameter '{}': has no meaning here", event.parameter),
                 rule.parameter ? "such as \"0.weight\"" : "");
+  }
+  if (rule.model == event.model.empty()) {
+    throw_event(rule,
+                rule.model ? "model: must be named"
+                           : fmt::format("model '{}': has no meaning here", event.model),
+                rule.model ? "such as \"mlp:64,16,10\"" : "");
+  }
+  if (rule.model && event.step != 0) {
+    throw_event(rule,
+                fmt::format("step {}: has no meaning here: the model is built before the first "
+                            "step",
+                            event.step),
+                "leave step out");
   }
   if (!std::isfinite(event.amount)) throw_event(rule, "amount: must be a finite number");
   const double whole = std::floor(event.amount);

@@ -16,6 +16,7 @@ struct EventRule {
   bool operation;  ///< names a collective
   /// the strategies that can express it, separated by blanks
   std::string_view strategies;
+  bool model = false;  ///< names a model
 };
 std::span<const EventRule> event_rules();
 const EventRule& rule_of(ScenarioEvent::Kind kind);

@@ -107,12 +107,13 @@ void set_event_key(ScenarioEvent& event, std::string_view key, const toml::node&
     if (!value || node.is_boolean()) throw_type(key, "a number");
     event.amount = *value;
   }
+  if (key == "model") event.model = text_of(node, key, ValueForm::kText);
   if (key == "operation") event.operation = parse_operation(text_of(node, key, ValueForm::kText));
 }
 
 ScenarioEvent read_event(const std::string& source_name, const toml::node& node) {
-  static constexpr std::string_view kKeys[] = {"kind",      "rank",   "step",
-                                               "parameter", "amount", "operation"};
+  static constexpr std::string_view kKeys[] = {"kind",   "rank",      "step", "parameter",
+                                               "amount", "operation", "model"};
   ScenarioEvent event;
   const toml::table* table = node.as_table();
   at(source_name, node, [&] {

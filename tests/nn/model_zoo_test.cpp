@@ -154,6 +154,24 @@ TEST_F(ModelZoo, SizesMustFitTheData) {
   }
 }
 
+// The same layers, registered in another order: they draw their first values in the order in which
+// they are built, which is forward's.
+TEST_F(ModelZoo, LayersMayBeRegisteredBackwards) {
+  const auto logits = [&](Module& module) {
+    return host_values(
+        module.forward(Tensor::full(device_, {3, 64}, DType::kFloat32, 0.5, MemoryKind::kInputs)));
+  };
+  const auto forwards = model("mlp:64,8,10");
+  generator_ = Generator(0);
+  const auto backwards = model("mlp:64,8,10:backwards");
+  std::vector<std::string> names;
+  for (const NamedTensor& entry : backwards->named_parameters()) names.push_back(entry.name);
+  EXPECT_THAT(names, ElementsAre("2.weight", "2.bias", "0.weight", "0.bias"));
+  EXPECT_EQ(logits(*backwards), logits(*forwards));
+  EXPECT_EQ(logits(*backwards->shallow_copy()), logits(*forwards));
+  EXPECT_EQ(backwards->describe(), "RegisteredBackwards(Linear(64, 8), ReLU(), Linear(8, 10))");
+}
+
 TEST_F(ModelZoo, AbsurdSizesAreNamed) {
   const std::string range = "must be a whole number from 1 to 16777216";
   EXPECT_EQ(fault("mlp:64,0,10"), "model 'mlp:64,0,10': layer size '0': " + range);
@@ -171,7 +189,7 @@ TEST_F(ModelZoo, AbsurdSizesAreNamed) {
 
 TEST_F(ModelZoo, UnknownNamesShowTheGrammar) {
   EXPECT_EQ(fault("mlp:64,10:gelu"),
-            "model 'mlp:64,10:gelu': variant 'gelu': must be relu, tanh, bn or heads");
+            "model 'mlp:64,10:gelu': variant 'gelu': must be relu, tanh, bn, heads or backwards");
   for (const char* spec : {"", "mlp", "resnet50", "LeNet", "lenet:5"}) {
     try {
       model(spec);

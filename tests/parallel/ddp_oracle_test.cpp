@@ -1,5 +1,5 @@
-// DistributedDataParallel against recorded runs of a real PyTorch (ddp_steps.json: gloo, one
-// process a rank): training, uneven inputs, epochs of a sampler, the rounding of the division.
+// DistributedDataParallel's training steps against recorded runs of a real PyTorch (ddp_steps.json:
+// gloo, one process a rank).
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -10,22 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "ringside/ddp.h"
-#include "support/oracle_training.h"
+#include "ddp_oracle.h"
 
 namespace ringside::test {
 namespace {
-
-/// In gloo's order of additions: with half precision it shows in the digits.
-std::unique_ptr<World> world_of(std::size_t ranks) {
-  WorldOptions options;
-  options.size = static_cast<int>(ranks);
-  std::unique_ptr<World> world = open_world("sim", options);
-  for (Communicator* communicator : world->local_communicators()) {
-    communicator->set_defaults({Algorithm::kRing, Direction::kDown, Border::kGloo});
-  }
-  return world;
-}
 
 std::vector<NamedTensor> buffers_of(const Module& module) { return module.named_buffers(); }
 
@@ -35,53 +23,6 @@ const Json& of_rank(Record& record, const std::string& field, const Rank& rank) 
   if (!record.has(by_rank)) return record[field];
   return record.list(by_rank, static_cast<std::size_t>(rank.communicator.size()))
       .at(static_cast<std::size_t>(rank.rank));
-}
-
-// ---------------------------------------------------------------- what all runs have
-
-/// A model with its optimiser, as every run begins.
-struct Trained {
-  Trained(const std::shared_ptr<Module>& of_module, Record& optimizer_spec, DType of_dtype)
-      : module(of_module),
-        dtype(of_dtype),
-        tolerance(training_tolerance(dtype)),
-        optimizer(OracleOptimizer(optimizer_spec)(module->named_parameters())) {}
-
-  void expect_gradients(const Json& expected) const {
-    expect_tensors(gradients_of(*module), expected, tolerance, "gradients");
-  }
-  /// Drawn, not computed: bit for bit.
-  void expect_initial(const Json& expected) const {
-    expect_tensors(module->named_parameters(), expected, {}, "initial parameters");
-  }
-  void expect_parameters(const Json& expected) const {
-    expect_tensors(module->named_parameters(), expected, tolerance, "parameters");
-  }
-  void expect_loss(const Tensor& loss, const Json& expected) const {
-    expect_values(host_values(loss), expected, dtype, tolerance, "loss");
-  }
-
-  std::shared_ptr<Module> module;
-  DType dtype;
-  Tolerance tolerance;
-  std::unique_ptr<Optimizer> optimizer;
-};
-
-std::shared_ptr<Module> model_of(const Json& model, const std::string& place, Device& device,
-                                 DType dtype) {
-  Record spec(model, place + " model");
-  return make_oracle_model(spec, device, dtype).module;
-}
-
-Trained trained_on(const std::shared_ptr<Module>& module, const Json& optimizer,
-                   const std::string& place, DType dtype) {
-  Record spec(optimizer, place + " optimizer");
-  return {module, spec, dtype};
-}
-
-OracleData data_of(Record& record, OracleData::Recorded recorded) {
-  Record spec(record["data"], record.place() + " data");
-  return {spec, recorded};
 }
 
 // ---------------------------------------------------------------- training
@@ -298,155 +239,6 @@ TEST(Ddp, TrainsAsPyTorchDoes) {
         TrainingRank(training, rank).run(recorded);
       });
       if (record.get_or("with_single", false)) run_single(training, record["single_run"]);
-    });
-  });
-}
-
-// ---------------------------------------------------------------- uneven inputs
-
-TEST(Ddp, JoinsUnevenInputsAsPyTorchDoes) {
-  with_oracle("ddp_steps.json", [](Record& file) {
-    file.leave({"scenarios", "epochs", "division"});
-    file.for_each("join", [](Record& record) {
-      SCOPED_TRACE(record.get<std::string>("name"));
-      const auto batches = record.get<std::vector<std::size_t>>("batches_by_rank");
-      const auto rows = record.get<std::int64_t>("batch");
-      const DType dtype = record.dtype();
-      const OracleData data = data_of(record, OracleData::Recorded::kNothing);
-      const Json& model = record["model"];
-      const Json& optimizer = record["optimizer"];
-      const Json& by_rank = record.list("by_rank", batches.size());
-      JoinOptions join;
-      join.divide_by_initial_world_size = record.get<bool>("divide_by_initial_world_size");
-      world_of(batches.size())->run([&](Rank& rank) {
-        const auto own = static_cast<std::size_t>(rank.rank);
-        Record expected(by_rank.at(own), record.place() + ", rank " + std::to_string(own));
-        const Json& steps = expected.list("steps", batches[own]);
-        const auto module = model_of(model, record.place(), rank.device, dtype);
-        DistributedDataParallel ddp(module, rank);
-        const Trained trained = trained_on(module, optimizer, record.place(), dtype);
-        ddp.begin_join(join);
-        for (std::size_t step = 0; step < batches[own]; ++step) {
-          Record of_step(steps.at(step), expected.place() + ", step " + std::to_string(step));
-          const std::size_t index = step * batches.size() + own;
-          const Batch batch =
-              data.batch(rank.device, dtype, static_cast<std::int64_t>(index) * rows, rows);
-          trained.optimizer->zero_grad();
-          const Tensor loss = cross_entropy(ddp.forward(batch.inputs), batch.targets);
-          ddp.backward(loss);
-          trained.expect_loss(loss, of_step["loss"]);
-          trained.expect_gradients(of_step["grads"]);
-          trained.optimizer->step();
-          trained.expect_parameters(of_step["params"]);
-        }
-        ddp.end_join();
-        trained.expect_parameters(expected["final_params"]);
-      });
-    });
-  });
-}
-
-// ---------------------------------------------------------------- epochs
-
-TEST(Ddp, TrainsOnASamplersEpochsAsPyTorchDoes) {
-  with_oracle("ddp_steps.json", [](Record& file) {
-    file.leave({"scenarios", "join", "division"});
-    file.for_each("epochs", [](Record& record) {
-      SCOPED_TRACE(record.get<std::string>("name"));
-      const auto ranks = record.get<std::size_t>("world");
-      const auto epochs = record.get<std::size_t>("epochs");
-      const auto rows = record.get<std::size_t>("batch");
-      const DType dtype = record.dtype();
-      const OracleData data = data_of(record, OracleData::Recorded::kNothing);
-      const Json& model = record["model"];
-      const Json& optimizer = record["optimizer"];
-      const Json& by_rank = record.list("by_rank", ranks);
-      SamplerOptions sampling;
-      sampling.shuffle = true;
-      sampling.seed = record.seed("sampler_seed");
-      sampling.drop_last = record.get<bool>("drop_last");
-      world_of(ranks)->run([&](Rank& rank) {
-        const Json& expected =
-            list_of(epochs, by_rank.at(static_cast<std::size_t>(rank.rank)), "epochs of a rank");
-        const auto module = model_of(model, record.place(), rank.device, dtype);
-        DistributedDataParallel ddp(module, rank);
-        const Trained trained = trained_on(module, optimizer, record.place(), dtype);
-        for (std::size_t epoch = 0; epoch < epochs; ++epoch) {
-          Record of_epoch(expected.at(epoch), record.place() + ", rank " +
-                                                  std::to_string(rank.rank) + ", epoch " +
-                                                  std::to_string(epoch));
-          const std::vector<std::int64_t> indices = distributed_sampler(
-              data.rows(), static_cast<int>(ranks), rank.rank, static_cast<int>(epoch), sampling);
-          EXPECT_EQ(indices, of_epoch.get<std::vector<std::int64_t>>("indices"));
-          const Json& losses = of_epoch.list("losses", (indices.size() + rows - 1) / rows);
-          for (std::size_t begin = 0; begin < indices.size(); begin += rows) {
-            const std::size_t count = std::min(rows, indices.size() - begin);
-            const Batch batch =
-                data.batch(rank.device, dtype, std::span(indices).subspan(begin, count));
-            trained.optimizer->zero_grad();
-            const Tensor loss = cross_entropy(ddp.forward(batch.inputs), batch.targets);
-            ddp.backward(loss);
-            trained.optimizer->step();
-            trained.expect_loss(loss, losses.at(begin / rows));
-          }
-          trained.expect_parameters(of_epoch["params"]);
-        }
-      });
-    });
-  });
-}
-
-// ---------------------------------------------------------------- division
-
-/// The gradient after each of `iterations`, in which rank 0 alone has one: `values`.
-std::vector<std::vector<double>> divided(const std::vector<double>& values, std::size_t ranks,
-                                         bool as_bucket_view, std::size_t iterations) {
-  std::vector<std::vector<double>> gradients;
-  world_of(ranks)->run([&](Rank& rank) {
-    Generator generator(0);
-    const auto count = static_cast<std::int64_t>(values.size());
-    const auto module = make_linear({rank.device, DType::kFloat32, generator}, count, 1, false);
-    DdpWrapperOptions options;
-    options.gradient_as_bucket_view = as_bucket_view;
-    DistributedDataParallel ddp(module, rank, options);
-    const Tensor weight = module->named_parameters().front().tensor;
-    for (std::size_t iteration = 0; iteration < iterations; ++iteration) {
-      Tensor gradient = weight.grad();
-      if (gradient) fill_in_place(gradient, 0);
-      ddp.backward(ddp.forward(Tensor::from_host(
-          rank.device, Shape{1, count}, DType::kFloat32,
-          rank.rank == 0 ? values : std::vector<double>(values.size(), 0), MemoryKind::kInputs)));
-      if (rank.rank == 0) gradients.push_back(host_values(weight.grad()));
-    }
-  });
-  return gradients;
-}
-
-TEST(Ddp, RoundsTheDivisionAsPyTorchDoes) {
-  with_oracle("ddp_steps.json", [](Record& file) {
-    file.leave({"scenarios", "join", "epochs"});
-    file.for_each("division", [](Record& record) {
-      constexpr std::size_t kIterations = 3;
-      const auto ranks = record.get<std::size_t>("world");
-      const std::vector<double> values = oracle_values(record["values"], DType::kFloat32);
-      Record result(record["result"], record.place() + " result");
-      for (const bool view : {false, true}) {
-        const Json& rows = result.list(
-            std::string("gradient_as_bucket_view=") + (view ? "True" : "False"), kIterations);
-        const auto gradients = divided(values, ranks, view, kIterations);
-        for (std::size_t i = 0; i < kIterations; ++i) {
-          expect_values(gradients[i], rows[i], DType::kFloat32, {},
-                        "iteration " + std::to_string(i));
-        }
-      }
-      std::vector<double> multiplied, quotients;
-      for (const double value : values) {
-        multiplied.push_back(static_cast<float>(value) *
-                             static_cast<float>(1 / static_cast<double>(ranks)));
-        quotients.push_back(static_cast<float>(value) / static_cast<float>(ranks));
-      }
-      expect_values(multiplied, result["grad * float32(1/world)"], DType::kFloat32, {}, "product");
-      expect_values(quotients, result["grad / world"], DType::kFloat32, {}, "quotient");
     });
   });
 }

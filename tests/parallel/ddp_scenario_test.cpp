@@ -2,53 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "ringside/error.h"
-#include "ringside/scenario.h"
+#include "ddp_scenario.h"
 
 namespace ringside::test {
 namespace {
 
 using Kind = ScenarioEvent::Kind;
-
-Scenario two_ranks() {
-  Scenario scenario;
-  scenario.devices = 2;
-  scenario.model = "mlp:64,16,10";
-  scenario.batch_size = 16;
-  scenario.steps = 6;
-  scenario.momentum = 0.5;
-  scenario.dtype = DType::kFloat64;
-  return scenario;
-}
-
-RunReport run(const Scenario& scenario) { return run_scenario(scenario, {}, nullptr, {}); }
-
-bool ranks_agree(const RunReport& report) {
-  return std::set<std::string>(report.rank_checksums.begin(), report.rank_checksums.end()).size() ==
-         1;
-}
-
-std::string error_of(const Scenario& scenario) {
-  try {
-    run(scenario);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-void add_event(Scenario& scenario, Kind kind, int rank, int step, double amount = 0) {
-  ScenarioEvent event;
-  event.kind = kind;
-  event.rank = rank;
-  event.step = step;
-  event.amount = amount;
-  scenario.events.push_back(event);
-}
 
 void expect_losses(const RunReport& report, const RunReport& expected) {
   ASSERT_EQ(report.step_losses.size(), expected.step_losses.size());
@@ -178,19 +140,6 @@ TEST(DdpScenario, RanksWithFewerBatchesJoin) {
     EXPECT_EQ(report.epochs.size(), 2U);
     for (const double loss : report.step_losses) EXPECT_GT(loss, 0);
   }
-}
-
-Error failure_of(const Scenario& scenario) {
-  try {
-    run(scenario);
-  } catch (const Error& error) {
-    return error;
-  }
-  return {ErrorKind::kIo, "no error"};
-}
-
-void expect_has(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
 /// Rank 0 has one batch less than the 2 of rank 1.

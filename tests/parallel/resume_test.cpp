@@ -97,6 +97,23 @@ std::vector<Case> cases() {
   accumulating.steps = 6;
   for (const int stop : {1, 3})
     add("accumulating, after " + std::to_string(stop), accumulating, stop);
+  // Rank 0 takes 3 of an epoch's 6 batches.
+  Scenario joined = small_scenario("ddp", 3);
+  joined.model = "mlp:64,16,10:bn";
+  joined.events = {{ScenarioEvent::Kind::kFewerBatches, 0, 0, "", 3}};
+  for (const std::string join : {"initial", "active"}) {
+    joined.join = join;
+    for (const int stop : {4, 5, 6, 8, 10}) {
+      add("join " + join + ", after " + std::to_string(stop), joined, stop);
+    }
+  }
+  // Every rank leaves out the last of an epoch's 6.
+  Scenario shorter = small_scenario("ddp", 3);
+  shorter.momentum = 0.9;
+  for (const int rank : {0, 1, 2}) {
+    shorter.events.push_back({ScenarioEvent::Kind::kFewerBatches, rank, 0, "", 1});
+  }
+  for (const int stop : {6, 9, 10}) add("shorter, after " + std::to_string(stop), shorter, stop);
   return all;
 }
 
@@ -152,6 +169,24 @@ TEST(Resume, DropoutGoesOnWithItsNumbers) {
     scenario.resume = folder.file("t-8.safetensors");
     EXPECT_EQ(run_quietly(scenario).checksum, whole.checksum);
   }
+}
+
+// Rank 0 has 3 of an epoch's 6 batches: what it saves after step 2 are its own buffers, where the
+// others go on with rank 2's, and its momentum is that of fewer updates.
+TEST(Resume, InsideJoinWhatTheFileHasNotIsTold) {
+  const TemporaryFolder folder;
+  Scenario scenario = small_scenario("ddp", 3);
+  scenario.model = "mlp:64,16,10:bn";
+  scenario.momentum = 0.9;
+  scenario.join = "initial";
+  scenario.events = {{ScenarioEvent::Kind::kFewerBatches, 0, 0, "", 3}};
+  scenario.steps = 6;
+  scenario.save = folder.file("{step}.safetensors");
+  scenario.save_every = 2;
+  const std::vector<std::string> warnings = run_quietly(scenario).warnings;
+  ASSERT_EQ(warnings.size(), 2U);
+  expect_has(warnings[0], "the checkpoint after step 2 has the buffers of rank 0");
+  expect_has(warnings[1], "the checkpoint after step 6 has the optimizer's state of rank 0");
 }
 
 // Three runs one after the other, from and to the same file.

@@ -267,6 +267,22 @@ kind = "second-backward"
 [[events]]
 kind = "no-sync-backward"
 )");
+  const RunRequest ddp = read(R"(
+[[events]]
+kind = "other-model"
+rank = 1
+model = "mlp:64,12,10"
+[[events]]
+kind = "register-hook"
+[[events]]
+kind = "replace-gradient"
+parameter = "2.bias"
+[[events]]
+kind = "no-grad-forward"
+[[events]]
+kind = "summed-losses"
+step = 3
+)");
   const RunRequest dp = read(R"(
 strategy = "dp"
 [[events]]
@@ -276,6 +292,7 @@ kind = "wrap-optimizer"
 )");
   auto events = request.scenario.events;
   events.insert(events.end(), dp.scenario.events.begin(), dp.scenario.events.end());
+  events.insert(events.end(), ddp.scenario.events.begin(), ddp.scenario.events.end());
   ASSERT_EQ(events.size(), event_rules().size());
   EXPECT_EQ(events[0].kind, ScenarioEvent::Kind::kPerturb);
   EXPECT_EQ(events[0].rank, 1);
@@ -290,6 +307,13 @@ kind = "wrap-optimizer"
   EXPECT_EQ(events[12].kind, ScenarioEvent::Kind::kNoSyncBackward);
   EXPECT_EQ(events[13].kind, ScenarioEvent::Kind::kFlagKeyword);
   EXPECT_EQ(events[14].kind, ScenarioEvent::Kind::kWrapOptimizer);
+  EXPECT_EQ(events[15].kind, ScenarioEvent::Kind::kOtherModel);
+  EXPECT_EQ(events[15].model, "mlp:64,12,10");
+  EXPECT_EQ(events[16].kind, ScenarioEvent::Kind::kRegisterHook);
+  EXPECT_EQ(events[17].parameter, "2.bias");
+  EXPECT_EQ(events[18].kind, ScenarioEvent::Kind::kNoGradForward);
+  EXPECT_EQ(events[19].step, 3);
+  EXPECT_NO_THROW(ddp.scenario.validate());
   EXPECT_NO_THROW(request.scenario.validate());
 }
 

@@ -127,6 +127,18 @@ TEST(Validate, ChecksEvents) {
             "event fewer-batches: amount 1.5: must be a whole number of batches, 1 or more");
   EXPECT_EQ(event({.kind = Kind::kOtherCollective, .operation = Operation::kSend}),
             "event other-collective: operation send: must be a collective");
+  EXPECT_EQ(event({.kind = Kind::kOtherModel}), "event other-model: model: must be named");
+  EXPECT_EQ(event({.kind = Kind::kOtherModel, .step = 1, .model = "mlp:64,10"}),
+            "event other-model: step 1: has no meaning here: the model is built before the first "
+            "step");
+  EXPECT_EQ(event({.kind = Kind::kSlow, .amount = 1, .model = "lenet"}),
+            "event slow: model 'lenet': has no meaning here");
+  EXPECT_EQ(event({.kind = Kind::kReplaceGradient}),
+            "event replace-gradient: parameter: must be named");
+  for (const Kind kind : {Kind::kRegisterHook, Kind::kNoGradForward, Kind::kSummedLosses}) {
+    EXPECT_EQ(event({.kind = kind}), "");
+    EXPECT_NE(event({.kind = kind}, "dp").find("strategy dp cannot express it"), std::string::npos);
+  }
 }
 
 TEST(Events, NamesGoBothWays) {

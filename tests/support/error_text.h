@@ -23,4 +23,8 @@ inline std::string error_text(ErrorKind kind, const std::function<void()>& call)
   return {};
 }
 
+inline void expect_has(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << "'" << part << "' is not in: " << text;
+}
+
 }  // namespace ringside::test
