@@ -57,7 +57,15 @@ struct ScenarioEvent {
     /// buffers, and the forward after it does not
     kNoGradForward,
     /// ddp: two forwards, then one backward of the sum of their losses: reduced once, as a whole
-    kSummedLosses
+    kSummedLosses,
+    /// dp: forward gets, and asks for, a keyword tensor of `amount` rows: replicas beyond its
+    /// chunks are called without it
+    kKeywordTensor,
+    /// dp: forward gets a second tensor of `amount` rows: the one with fewer chunks decides how
+    /// many replicas there are, and the rows of the batch beyond are dropped
+    kSecondTensor,
+    /// dp: forward gets nothing: the first replica is called without its input
+    kNoArguments
   };
   Kind kind = Kind::kPerturb;
   int rank = 0;
@@ -70,7 +78,8 @@ struct ScenarioEvent {
 /// "perturb", "freeze", "stop", "slow", "fewer-batches", "other-collective", "bypass", "no-sync",
 /// "extra-forward", "replace", "unused-head", "second-backward", "no-sync-backward",
 /// "flag-keyword", "wrap-optimizer", "other-model", "register-hook", "replace-gradient",
-/// "no-grad-forward", "summed-losses".
+/// "no-grad-forward", "summed-losses", "keyword-tensor", "second-tensor",
+/// "no-arguments".
 std::string_view to_string(ScenarioEvent::Kind kind);
 ScenarioEvent::Kind parse_event_kind(std::string_view name);
 
@@ -102,29 +111,34 @@ struct Scenario {
   std::optional<int> module_device;       ///< dp: where the module is built; empty = home
   std::string loss_in = "output";         ///< dp: "output" (of the gather) or "forward"
   std::string gathered_loss = "mean";     ///< dp, loss in forward: "mean" or "sum" of the losses
-  double bucket_cap_mb = 25;              ///< ddp, MiB
-  double first_bucket_mb = 1;             ///< ddp, MiB
-  bool broadcast_buffers = true;          ///< ddp
-  int workers = 3;                        ///< ps
-  int servers = 1;                        ///< ps
-  int worker_devices = 1;                 ///< ps: of each worker
-  int server_devices = 1;                 ///< ps: of each server
-  std::string variant = "b";              ///< ps: a, the workers update; b, the servers
-  std::string server_op = "mean";         ///< ps: sum, mean
-  bool asynchronous = false;              ///< ps
-  int staleness = 1;                      ///< ps, asynchronous: steps ahead of the slowest
-  bool find_unused_parameters = false;    ///< ddp
-  bool static_graph = false;              ///< ddp
-  bool gradient_as_bucket_view = false;   ///< ddp
-  std::string comm_hook = "none";         ///< ddp: none, allreduce, fp16, bf16, sum
-  std::string join = "off";               ///< ddp, uneven inputs: off, initial, active, throw
-  bool sync_batchnorm = false;            ///< ddp
-  bool set_to_none = true;                ///< ddp: zero_grad drops gradients, else it zeroes them
-  bool seed_per_rank = false;             ///< ddp: rank r initialises its model with seed + r
-  std::int64_t accumulate = 1;            ///< ddp: micro batches of a step
-  bool no_sync = true;                    ///< ddp, accumulate: on all micro batches but the last
-  bool divide_loss = true;                ///< ddp, accumulate: by the number of micro batches
-  std::string frozen;                     ///< parameters without gradients, separated by commas
+  /// dp: how the batch is handed over: "positional", "keyword", "tuple", "list", "dict",
+  /// "namedtuple", "nested"
+  std::string input_form = "positional";
+  /// dp: what forward returns: "tensor", "tuple", "list", "dict", "namedtuple", "flat"
+  std::string output_form = "tensor";
+  double bucket_cap_mb = 25;             ///< ddp, MiB
+  double first_bucket_mb = 1;            ///< ddp, MiB
+  bool broadcast_buffers = true;         ///< ddp
+  int workers = 3;                       ///< ps
+  int servers = 1;                       ///< ps
+  int worker_devices = 1;                ///< ps: of each worker
+  int server_devices = 1;                ///< ps: of each server
+  std::string variant = "b";             ///< ps: a, the workers update; b, the servers
+  std::string server_op = "mean";        ///< ps: sum, mean
+  bool asynchronous = false;             ///< ps
+  int staleness = 1;                     ///< ps, asynchronous: steps ahead of the slowest
+  bool find_unused_parameters = false;   ///< ddp
+  bool static_graph = false;             ///< ddp
+  bool gradient_as_bucket_view = false;  ///< ddp
+  std::string comm_hook = "none";        ///< ddp: none, allreduce, fp16, bf16, sum
+  std::string join = "off";              ///< ddp, uneven inputs: off, initial, active, throw
+  bool sync_batchnorm = false;           ///< ddp
+  bool set_to_none = true;               ///< ddp: zero_grad drops gradients, else it zeroes them
+  bool seed_per_rank = false;            ///< ddp: rank r initialises its model with seed + r
+  std::int64_t accumulate = 1;           ///< ddp: micro batches of a step
+  bool no_sync = true;                   ///< ddp, accumulate: on all micro batches but the last
+  bool divide_loss = true;               ///< ddp, accumulate: by the number of micro batches
+  std::string frozen;                    ///< parameters without gradients, separated by commas
   Algorithm algorithm = Algorithm::kAutomatic;
   Direction direction = Direction::kUp;
   Border border = Border::kNccl;

@@ -56,6 +56,12 @@ struct StepDirectives {
   double loss_factor = 1;  ///< the loss times this goes backward; the result has the loss itself
   /// dp: forward gets a keyword argument that is no tensor: model(x, flag=True)
   bool flag_keyword = false;
+  /// dp: forward gets a keyword argument that is a tensor of so many rows, and asks for it:
+  /// model(x, extra=tensor)
+  std::int64_t keyword_rows = 0;
+  /// dp: forward gets a second tensor of so many rows, of which it makes nothing: model(x, tensor)
+  std::int64_t second_rows = 0;
+  bool no_arguments = false;  ///< dp: forward gets nothing at all: model()
   /// dp: the optimiser was wrapped, DataParallel(optimizer): its zero_grad does nothing, its step
   /// fails
   bool wrapped_optimizer = false;
@@ -128,6 +134,22 @@ std::unique_ptr<Strategy> make_single(std::shared_ptr<Module> module, World& wor
 enum class LossPlace : std::uint8_t { kOutput, kForward };
 /// What the script makes of the losses that the replicas' forwards returned.
 enum class LossReduction : std::uint8_t { kMean, kSum };
+/// How the script hands the batch to DataParallel: model(x), model(input=x), model((x,)),
+/// model([x]), model({"input": x}), model(Batch(input=x)), model([{"input": x}]). Where the loss is
+/// in forward, the targets go with x, as `target`.
+enum class InputForm : std::uint8_t {
+  kPositional,
+  kKeyword,
+  kTuple,
+  kList,
+  kDict,
+  kNamedTuple,
+  kNested
+};
+/// What the module's forward returns: y, (y, None), [y, None], {"logits": y, "attentions": None},
+/// Output(logits=y, attentions=None), or all of y in one row. Where the loss is in forward it comes
+/// first, and y after it in containers alone.
+enum class OutputForm : std::uint8_t { kTensor, kTuple, kList, kDict, kNamedTuple, kFlat };
 
 /// What the script around torch.nn.DataParallel does.
 struct DataParallelTrainingOptions {
@@ -135,6 +157,8 @@ struct DataParallelTrainingOptions {
   OptimizerFactory optimizer;
   LossPlace loss_in = LossPlace::kOutput;
   LossReduction gathered_losses = LossReduction::kMean;  ///< with LossPlace::kForward
+  InputForm input_form = InputForm::kPositional;
+  OutputForm output_form = OutputForm::kTensor;
 };
 /// Trains `module` in a DataParallel. Throws as its constructor (data_parallel.h).
 std::unique_ptr<Strategy> make_data_parallel(std::shared_ptr<Module> module, World& world,

@@ -5,10 +5,12 @@
 // reduce-grad, update. Gradients are summed, not averaged: a mean loss over the gathered output
 // already holds the 1/B. Nothing is sent after the update; the next forward replicates, that of an
 // evaluation too.
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <deque>
 #include <utility>
 
+#include "parallel/call_forms.h"
 #include "parallel/step_scope.h"
 #include "parallel/wrapper_prefix.h"
 #include "ringside/error.h"
@@ -17,17 +19,23 @@
 namespace ringside {
 namespace {
 
+constexpr const char* kInput = "input";
+constexpr const char* kTarget = "target";
 constexpr const char* kFlag = "flag";
+constexpr const char* kExtra = "extra";
 
-/// What a module's forward knows that has a keyword for a flag, and does nothing with it.
-Arguments without_flag(Arguments arguments) {
-  std::erase_if(arguments.keywords,
-                [](const NamedValue& keyword) { return keyword.first == kFlag; });
-  return arguments;
+Tensor extra_rows(std::int64_t rows, Device& device) {
+  return Tensor::full(device, Shape{rows}, DType::kFloat32, 0, MemoryKind::kInputs, kExtra);
 }
 
-Value call_without_flag(Module& module, const Arguments& arguments) {
-  return module.call(without_flag(arguments));
+/// forward(..., *, extra): without a default.
+void check_extra(const Arguments& arguments) {
+  for (const NamedValue& keyword : arguments.keywords) {
+    if (keyword.first == kExtra) return;
+  }
+  throw Error(ErrorKind::kTrainingFailed,
+              fmt::format("forward() missing 1 required keyword-only argument: '{}'", kExtra),
+              "a keyword tensor is cut by itself: give it as many rows as the batch");
 }
 
 class DataParallelTraining : public Strategy {
@@ -51,47 +59,69 @@ class DataParallelTraining : public Strategy {
 
  private:
   const std::vector<Device*>& devices() const { return wrapper_.devices(); }
-  static Arguments arguments_of(std::vector<Value> positional, const StepDirectives& directives);
+  Arguments arguments_of(std::vector<NamedValue> inputs, const StepDirectives& directives);
+  Value call(Module& module, const Arguments& arguments, const StepDirectives& directives);
+  Value own_loss(Module& module, const Arguments& arguments, const StepDirectives& directives);
   Tensor forward(const Tensor& inputs, const StepDirectives& directives);
   Tensor loss_of(const Batch& batch, const StepDirectives& directives);
-  Value own_loss(Module& module, const Arguments& arguments) const;
   Tensor loss_in_forward(const Batch& batch, const StepDirectives& directives);
   void update(const StepDirectives& directives);
 
   DataParallel wrapper_;
   DataParallelTrainingOptions training_;
   std::unique_ptr<Optimizer> optimizer_;
+  std::int64_t columns_ = 1;  // of the module's output
 };
 
-Arguments DataParallelTraining::arguments_of(std::vector<Value> positional,
+Arguments DataParallelTraining::arguments_of(std::vector<NamedValue> inputs,
                                              const StepDirectives& directives) {
-  Arguments arguments{std::move(positional), {}};
+  if (directives.no_arguments) return {};
+  Arguments arguments = pack_inputs(training_.input_form, std::move(inputs));
+  if (directives.second_rows > 0) {
+    arguments.positional.emplace_back(extra_rows(directives.second_rows, input_device()));
+  }
+  if (directives.keyword_rows > 0) {
+    arguments.keywords.emplace_back(kExtra, extra_rows(directives.keyword_rows, input_device()));
+  }
   if (directives.flag_keyword) arguments.keywords.emplace_back(kFlag, true);
   return arguments;
 }
 
-Tensor DataParallelTraining::forward(const Tensor& inputs, const StepDirectives& directives) {
-  return wrapper_.forward(arguments_of({inputs}, directives), call_without_flag).get<Tensor>();
+/// forward(input, ...) of a module that does nothing with what else it gets.
+Value DataParallelTraining::call(Module& module, const Arguments& arguments,
+                                 const StepDirectives& directives) {
+  const Tensor input = unpack_inputs(training_.input_form, arguments, {kInput}).front();
+  if (directives.keyword_rows > 0) check_extra(arguments);
+  const Tensor output = module.forward(input);
+  columns_ = output.shape()[-1];
+  return pack_outputs(training_.output_form, {{"logits", output}});
 }
 
-/// forward(input, target) of a module that returns its own mean loss, without dimensions.
-Value DataParallelTraining::own_loss(Module& module, const Arguments& arguments) const {
-  if (arguments.positional.empty()) {
-    throw Error(ErrorKind::kTrainingFailed,
-                "forward() missing 2 required positional arguments: 'input' and 'target'",
-                "a replica without rows is called with what goes to all");
-  }
-  const Tensor output = module.forward(arguments.positional[0].get<Tensor>());
-  return reshape(training_.loss(output, arguments.positional[1].get<Tensor>()), Shape{});
+/// forward(input, target, ...) of a module that returns its own mean loss, without dimensions.
+Value DataParallelTraining::own_loss(Module& module, const Arguments& arguments,
+                                     const StepDirectives& directives) {
+  const std::vector<Tensor> inputs =
+      unpack_inputs(training_.input_form, arguments, {kInput, kTarget});
+  if (directives.keyword_rows > 0) check_extra(arguments);
+  const Tensor output = module.forward(inputs[0]);
+  const Tensor loss = reshape(training_.loss(output, inputs[1]), Shape{});
+  return pack_outputs(training_.output_form, {{"loss", loss}, {"logits", output}});
+}
+
+Tensor DataParallelTraining::forward(const Tensor& inputs, const StepDirectives& directives) {
+  const Value gathered = wrapper_.forward(
+      arguments_of({{kInput, inputs}}, directives),
+      [&](Module& module, const Arguments& own) { return call(module, own, directives); });
+  return unpack_output(training_.output_form, gathered, columns_);
 }
 
 /// The script makes one loss of those that the replicas return.
 Tensor DataParallelTraining::loss_in_forward(const Batch& batch, const StepDirectives& directives) {
   const Value gathered = wrapper_.forward(
-      arguments_of({batch.inputs, batch.targets}, directives),
-      [this](Module& module, const Arguments& arguments) { return own_loss(module, arguments); });
+      arguments_of({{kInput, batch.inputs}, {kTarget, batch.targets}}, directives),
+      [&](Module& module, const Arguments& own) { return own_loss(module, own, directives); });
+  const Tensor losses = unpack_output(training_.output_form, gathered, 1);
   const StepScope phase(devices(), Phase::kLoss);
-  const auto& losses = gathered.get<Tensor>();
   const Tensor total = sum(losses);
   return training_.gathered_losses == LossReduction::kSum
              ? total

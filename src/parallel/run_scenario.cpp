@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "parallel/call_forms.h"
 #include "parallel/logits.h"
 #include "parallel/rank_failures.h"
 #include "parallel/rehearsal.h"
@@ -130,7 +131,8 @@ void train_driven(World& world, const TrainingPlan& plan, TrainingResult& result
           std::move(module), world, options,
           {training_loss, optimizer_factory(scenario),
            scenario.loss_in == "forward" ? LossPlace::kForward : LossPlace::kOutput,
-           scenario.gathered_loss == "sum" ? LossReduction::kSum : LossReduction::kMean});
+           scenario.gathered_loss == "sum" ? LossReduction::kSum : LossReduction::kMean,
+           parse_input_form(scenario.input_form), parse_output_form(scenario.output_form)});
     }
     Trainer(plan, *strategy, devices, nullptr, result).run();
   });

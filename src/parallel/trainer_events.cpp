@@ -80,6 +80,15 @@ void Trainer::apply(const ScenarioEvent& event, StepDirectives& directives) {
     case ScenarioEvent::Kind::kWrapOptimizer:
       directives.wrapped_optimizer = true;
       break;
+    case ScenarioEvent::Kind::kKeywordTensor:
+      directives.keyword_rows = static_cast<std::int64_t>(event.amount);
+      break;
+    case ScenarioEvent::Kind::kSecondTensor:
+      directives.second_rows = static_cast<std::int64_t>(event.amount);
+      break;
+    case ScenarioEvent::Kind::kNoArguments:
+      directives.no_arguments = true;
+      break;
     case ScenarioEvent::Kind::kRegisterHook:
       directives.register_hook = true;
       break;

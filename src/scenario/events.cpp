@@ -42,6 +42,9 @@ constexpr auto kRules = std::to_array<EventRule>({
     {Kind::kReplaceGradient, "replace-gradient", true, false, false, "ddp"},
     {Kind::kNoGradForward, "no-grad-forward", false, false, false, "ddp"},
     {Kind::kSummedLosses, "summed-losses", false, false, false, "ddp"},
+    {Kind::kKeywordTensor, "keyword-tensor", false, true, false, "dp"},
+    {Kind::kSecondTensor, "second-tensor", false, true, false, "dp"},
+    {Kind::kNoArguments, "no-arguments", false, false, false, "dp"},
 });
 
 /// Why a parameter server cannot: what is not there that the event is about.
@@ -58,16 +61,35 @@ std::string_view reason_in_ps(Kind kind) {
       return "workers and servers send messages to each other, and call no collective";
     case Kind::kFlagKeyword:
     case Kind::kWrapOptimizer:
+    case Kind::kKeywordTensor:
+    case Kind::kSecondTensor:
+    case Kind::kNoArguments:
       return "a worker has no DataParallel";
     default:
       return "";
   }
 }
 
+constexpr std::int64_t kMaxRows = 1'000'000;
+
 [[noreturn]] void throw_event(const EventRule& rule, const std::string& problem,
                               std::string hint = {}) {
   throw Error(ErrorKind::kInvalidArgument, fmt::format("event {}: {}", rule.name, problem),
               std::move(hint));
+}
+
+/// Of the events that hand forward another tensor.
+void check_rows(const Scenario& scenario, const ScenarioEvent& event, const EventRule& rule) {
+  if (event.kind != Kind::kKeywordTensor && event.kind != Kind::kSecondTensor) return;
+  if (!(event.amount >= 1 && event.amount <= kMaxRows) ||
+      event.amount != std::floor(event.amount)) {
+    throw_event(rule, fmt::format("amount {}: must be a whole number of rows, 1 to {}",
+                                  event.amount, kMaxRows));
+  }
+  if (event.kind == Kind::kSecondTensor && scenario.input_form == "keyword") {
+    throw_event(rule, "nothing is by its place where input-form is keyword",
+                "leave input-form out, or choose the event keyword-tensor");
+  }
 }
 
 }  // namespace
@@ -151,6 +173,7 @@ void check_event(const Scenario& scenario, const ScenarioEvent& event) {
                             event.step),
                 "leave step out");
   }
+  check_rows(scenario, event, rule);
   constexpr double kMilliseconds = 3.6e6;
   if (event.kind == Kind::kSlow && !(event.amount > 0 && event.amount <= kMilliseconds)) {
     throw_event(rule, fmt::format("amount {}: must be above 0 and at most {} milliseconds",

@@ -7,6 +7,8 @@
 namespace ringside::option_rules {
 
 inline constexpr Text kPlacement = "Devices and communication";
+inline constexpr Text kInputForms = "positional keyword tuple list dict namedtuple nested";
+inline constexpr Text kOutputForms = "tensor tuple list dict namedtuple flat";
 inline constexpr Text kServerOps = "sum mean";
 inline constexpr std::int64_t kMaxPieces = 4096;
 inline constexpr std::int64_t kLastDimension = Shape::kMaxRank - 1;
@@ -86,6 +88,28 @@ inline constexpr auto kPlacementOptions = std::to_array<ScenarioOption>({
      .set = set_text<&Scenario::gathered_loss>,
      .check = [](const Scenario& s,
                  Text name) { check_one_of(name, s.gathered_loss, "mean sum"); }},
+    {.name = "input-form",
+     .value = "FORM",
+     .help =
+         "how the batch is handed to forward: positional (default), keyword, tuple, list, dict, "
+         "namedtuple or nested (a dict in a list)",
+     .heading = kPlacement,
+     .strategies = "dp",
+     .choices = kInputForms,
+     .get = value_of<&Scenario::input_form>,
+     .set = set_text<&Scenario::input_form>,
+     .check = [](const Scenario& s, Text name) { check_one_of(name, s.input_form, kInputForms); }},
+    {.name = "output-form",
+     .value = "FORM",
+     .help = "what forward returns: tensor (default), tuple, list, dict, namedtuple, or flat (all "
+             "in one row, whose length the rows of a chunk decide)",
+     .heading = kPlacement,
+     .strategies = "dp",
+     .choices = kOutputForms,
+     .get = value_of<&Scenario::output_form>,
+     .set = set_text<&Scenario::output_form>,
+     .check = [](const Scenario& s,
+                 Text name) { check_one_of(name, s.output_form, kOutputForms); }},
     {.name = "bucket-cap-mb",
      .form = ValueForm::kNumber,
      .value = "X",

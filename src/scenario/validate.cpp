@@ -198,6 +198,10 @@ void Scenario::validate() const {
         fmt::format("gathered-loss {}: with loss-in {} there is one loss", gathered_loss, loss_in),
         "add --loss-in forward");
   }
+  if (output_form == "flat" && loss_in == "forward") {
+    throw_invalid("output-form flat: with loss-in forward a loss without dimensions is returned",
+                  "leave one of --output-form and --loss-in out");
+  }
   if (verify_step && !verify) {
     throw_invalid(fmt::format("verify-step {}: nothing is verified", *verify_step),
                   "add --verify, or leave --verify-step out");

@@ -117,6 +117,8 @@ dim = 1
 module-device = 1
 loss-in = "forward"
 gathered-loss = "sum"
+input-form = "nested"
+output-form = "dict"
 device-memory = "12GB,1MB"
 algorithm = "hierarchical"
 node-size = 2
@@ -127,6 +129,8 @@ node-size = 2
   EXPECT_EQ(dp_corners.scenario.module_device, 1);
   EXPECT_EQ(dp_corners.scenario.loss_in, "forward");
   EXPECT_EQ(dp_corners.scenario.gathered_loss, "sum");
+  EXPECT_EQ(dp_corners.scenario.input_form, "nested");
+  EXPECT_EQ(dp_corners.scenario.output_form, "dict");
   EXPECT_EQ(dp_corners.scenario.device_memory,
             (std::vector<std::size_t>{12'000'000'000, 1'000'000}));
 
@@ -289,6 +293,14 @@ strategy = "dp"
 kind = "flag-keyword"
 [[events]]
 kind = "wrap-optimizer"
+[[events]]
+kind = "keyword-tensor"
+amount = 3
+[[events]]
+kind = "second-tensor"
+amount = 4
+[[events]]
+kind = "no-arguments"
 )");
   auto events = request.scenario.events;
   events.insert(events.end(), dp.scenario.events.begin(), dp.scenario.events.end());
@@ -307,13 +319,16 @@ kind = "wrap-optimizer"
   EXPECT_EQ(events[12].kind, ScenarioEvent::Kind::kNoSyncBackward);
   EXPECT_EQ(events[13].kind, ScenarioEvent::Kind::kFlagKeyword);
   EXPECT_EQ(events[14].kind, ScenarioEvent::Kind::kWrapOptimizer);
-  EXPECT_EQ(events[15].kind, ScenarioEvent::Kind::kOtherModel);
-  EXPECT_EQ(events[15].model, "mlp:64,12,10");
-  EXPECT_EQ(events[16].kind, ScenarioEvent::Kind::kRegisterHook);
-  EXPECT_EQ(events[17].parameter, "2.bias");
-  EXPECT_EQ(events[18].kind, ScenarioEvent::Kind::kNoGradForward);
-  EXPECT_EQ(events[19].step, 3);
+  EXPECT_EQ(events[18].kind, ScenarioEvent::Kind::kOtherModel);
+  EXPECT_EQ(events[18].model, "mlp:64,12,10");
+  EXPECT_EQ(events[19].kind, ScenarioEvent::Kind::kRegisterHook);
+  EXPECT_EQ(events[20].parameter, "2.bias");
+  EXPECT_EQ(events[21].kind, ScenarioEvent::Kind::kNoGradForward);
+  EXPECT_EQ(events[22].step, 3);
   EXPECT_NO_THROW(ddp.scenario.validate());
+  EXPECT_EQ(events[15].kind, ScenarioEvent::Kind::kKeywordTensor);
+  EXPECT_EQ(events[16].kind, ScenarioEvent::Kind::kSecondTensor);
+  EXPECT_EQ(events[17].kind, ScenarioEvent::Kind::kNoArguments);
   EXPECT_NO_THROW(request.scenario.validate());
 }
 

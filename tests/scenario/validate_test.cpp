@@ -120,6 +120,12 @@ TEST(Validate, ChecksEvents) {
   EXPECT_EQ(event({.kind = Kind::kBypass}, "dp"), "");
   EXPECT_EQ(event({.kind = Kind::kBypass}, "single"),
             "event bypass: strategy single cannot express it");
+  EXPECT_EQ(event({.kind = Kind::kKeywordTensor, .amount = 2.5}, "dp"),
+            "event keyword-tensor: amount 2.5: must be a whole number of rows, 1 to 1000000");
+  EXPECT_EQ(event({.kind = Kind::kSecondTensor}, "dp"),
+            "event second-tensor: amount 0: must be a whole number of rows, 1 to 1000000");
+  EXPECT_EQ(event({.kind = Kind::kNoArguments}, "ps"),
+            "event no-arguments: strategy ps cannot express it: a worker has no DataParallel");
   EXPECT_EQ(event({.kind = Kind::kUnusedHead}, "single"), "");
   EXPECT_EQ(event({.kind = Kind::kSlow, .amount = 0}),
             "event slow: amount 0: must be above 0 and at most 3600000 milliseconds");
