@@ -31,7 +31,7 @@ struct DataParallelOptions {
   /// empty = all devices of the world; the first one is home: it holds the module
   std::vector<int> device_ids;
   int output_device = -1;  ///< where outputs are gathered; -1 = device_ids[0]
-  int dim = 0;             ///< dimension that is split and joined
+  int dim = 0;             ///< dimension that is split and joined; -1 = the last of each tensor
   /// of every tensor argument, while not in evaluation: empty = torch.chunk's (ceil(B/n)); else
   /// must be positive and add up to the tensor's size along dim. PyTorch's scatter takes them, its
   /// DataParallel never gives any.

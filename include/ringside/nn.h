@@ -98,6 +98,10 @@ class Module {
   /// Error(kInvalidArgument) for a module without a second head.
   virtual void use_second_head(bool use);
 
+  /// How often forward has run, by the own count of a model that has one ("mlp:64,32,10:counted"),
+  /// an attribute that copies take along; none of the others.
+  virtual std::optional<std::int64_t> calls() const { return std::nullopt; }
+
   /// SyncBatchNorm: in training, every batch normalisation in this module takes the statistics of
   /// all ranks of `exchange` from now on. Returns how many there are.
   /// [torch.nn.SyncBatchNorm.convert_sync_batchnorm]
@@ -182,7 +186,8 @@ std::shared_ptr<Module> make_sequential(std::vector<std::shared_ptr<Module>> lay
 
 /// The model zoo by name: "mlp:64,32,10" (ReLU between; ":tanh", ":bn" for BatchNorm1d before each
 /// ReLU, ":heads" for two heads that are added, ":backwards" for layers registered from the last to
-/// the first), "lenet" (1x28x28, or 1x8x8 images padded; classes from the data),
+/// the first, ":counted" for a count of its forwards), "lenet" (1x28x28, or 1x8x8 images padded;
+/// classes from the data),
 /// "resnet:8,16" (one residual block for each number of channels) and
 /// "gpt:layers=2,heads=2,width=64,context=64,dropout=0" (int64 tokens [B,T] to logits
 /// [B,T,classes]). Throws Error(kInvalidArgument) that shows the grammar. `sample_shape` (without

@@ -107,10 +107,10 @@ struct Scenario {
   std::vector<int> device_ids;            ///< dp: in order, the first is home; ddp: one, the own
   std::optional<int> output_device;       ///< dp
   std::vector<std::int64_t> chunk_sizes;  ///< dp
-  int dim = 0;                            ///< dp: of every tensor, what is split and joined
-  std::optional<int> module_device;       ///< dp: where the module is built; empty = home
-  std::string loss_in = "output";         ///< dp: "output" (of the gather) or "forward"
-  std::string gathered_loss = "mean";     ///< dp, loss in forward: "mean" or "sum" of the losses
+  int dim = 0;  ///< dp: of every tensor, what is split and joined; -1 = its last
+  std::optional<int> module_device;    ///< dp: where the module is built; empty = home
+  std::string loss_in = "output";      ///< dp: "output" (of the gather) or "forward"
+  std::string gathered_loss = "mean";  ///< dp, loss in forward: "mean" or "sum" of the losses
   /// dp: how the batch is handed over: "positional", "keyword", "tuple", "list", "dict",
   /// "namedtuple", "nested"
   std::string input_form = "positional";
@@ -198,6 +198,12 @@ struct Verification {
   double largest_difference = 0;
   std::string parameter;  ///< in which it was; empty: there is no difference
 };
+/// What a model that counts its forwards ("mlp:64,32,10:counted") has counted.
+struct CountedCalls {
+  std::int64_t attribute = 0;  ///< in this run: self.calls += 1
+  std::int64_t buffer = 0;     ///< also in the run that a checkpoint is from
+  bool operator==(const CountedCalls&) const = default;
+};
 struct RunReport {
   Scenario scenario;
   bool primary = true;  ///< false in the mpi processes that do not hold rank 0: they print nothing
@@ -211,7 +217,8 @@ struct RunReport {
   std::vector<std::string> rank_checksums;  ///< per rank
   /// Per rank, without buffers: DDP's must agree, while each rank has running statistics of its own
   std::vector<std::string> rank_parameter_checksums;
-  std::vector<MemoryAccount> memory;  ///< per device, at the end (with peaks)
+  std::optional<CountedCalls> counted_calls;  ///< rank 0's, at the end
+  std::vector<MemoryAccount> memory;          ///< per device, at the end (with peaks)
   std::size_t parameters = 0;
   std::size_t parameter_bytes = 0;
   std::optional<Verification> verification;  ///< with Scenario::verify

@@ -85,6 +85,8 @@ struct TraceRun {
   int devices = 1;
   std::vector<int> device_ids;  ///< DataParallel: in order; the first is home
   int output_device = 0;
+  /// DataParallel: each replica returned the loss of its own rows, and these were gathered
+  bool loss_in_forward = false;
   std::int64_t batch_size = 0;  ///< global for single and dp, per rank for ddp and ps
   DType dtype = DType::kFloat32;
   std::size_t parameters = 0;  ///< elements

@@ -91,6 +91,10 @@ std::string run_document(const RunReport& report, const std::vector<std::string>
   document["checksum"] = report.checksum;
   document["rank_checksums"] = report.rank_checksums;
   document["rank_parameter_checksums"] = report.rank_parameter_checksums;
+  const auto& calls = report.counted_calls;
+  document["counted_calls"] =
+      calls ? ordered_json{{"attribute", calls->attribute}, {"buffer", calls->buffer}}
+            : ordered_json(nullptr);
   document["warnings"] = report.warnings;
   document["verification"] = verification_json(report.verification);
   document["memory"] = ordered_json::array();

@@ -123,6 +123,12 @@ std::string run_summary(const RunReport& report) {
     text += fmt::format("loss of the last step {:.6f}\n", report.step_losses.back());
   }
   text += checksum_text(report);
+  if (report.counted_calls) {
+    text += fmt::format(
+        "calls of forward, by the model's own count: {} in its attribute, {} in its "
+        "buffer\n",
+        report.counted_calls->attribute, report.counted_calls->buffer);
+  }
   if (report.verification) text += verification_text(*report.verification);
   text += "\n" + format_memory(report.memory);
   return text;

@@ -22,7 +22,8 @@ struct Family {
 };
 
 constexpr Family kFamilies[] = {
-    {"mlp", "mlp:INPUTS,HIDDEN,...,CLASSES, and :tanh, :bn, :heads or :backwards behind it"},
+    {"mlp",
+     "mlp:INPUTS,HIDDEN,...,CLASSES, and :tanh, :bn, :heads, :backwards or :counted behind it"},
     {"cnn", "cnn:CHANNELS,...,HIDDEN, and :tanh behind it"},
     {"lenet", "lenet has no settings"},
     {"resnet", "resnet:CHANNELS,..."},
@@ -85,7 +86,7 @@ namespace {
 
 // ---------------------------------------------------------------- mlp
 
-enum class MlpVariant { kRelu, kTanh, kBatchNorm, kTwoHeads, kBackwards };
+enum class MlpVariant { kRelu, kTanh, kBatchNorm, kTwoHeads, kBackwards, kCounted };
 
 struct MlpSpec {
   std::vector<std::int64_t> sizes;
@@ -106,9 +107,12 @@ MlpSpec parse_mlp(std::string_view spec, std::string_view rest) {
       mlp.variant = MlpVariant::kTwoHeads;
     } else if (variant == "backwards") {
       mlp.variant = MlpVariant::kBackwards;
+    } else if (variant == "counted") {
+      mlp.variant = MlpVariant::kCounted;
     } else if (variant != "relu") {
-      fail_model(spec,
-                 fmt::format("variant '{}': must be relu, tanh, bn, heads or backwards", variant));
+      fail_model(spec, fmt::format("variant '{}': must be relu, tanh, bn, heads, backwards or "
+                                   "counted",
+                                   variant));
     }
   }
   mlp.sizes = parse_sizes(spec, "layer size", rest.substr(0, colon));
@@ -202,7 +206,9 @@ std::shared_ptr<Module> make_mlp(std::string_view spec, const MlpSpec& mlp,
   if (mlp.variant == MlpVariant::kBackwards) {
     return std::make_shared<RegisteredBackwards>(std::move(layers));
   }
-  return make_sequential(std::move(layers));
+  std::shared_ptr<Module> model = make_sequential(std::move(layers));
+  return mlp.variant == MlpVariant::kCounted ? make_counted_calls(context, std::move(model))
+                                             : model;
 }
 
 // ---------------------------------------------------------------- lenet

@@ -45,4 +45,9 @@ std::shared_ptr<Module> make_cnn(std::string_view spec, const ModuleContext& con
 std::shared_ptr<Module> make_resnet(std::string_view spec, const ModuleContext& context,
                                     const Shape& sample_shape, std::int64_t classes);
 
+/// `layers` (child "layers") with a count of its forwards, as an attribute (Module::calls) and as
+/// the buffer "seen".
+std::shared_ptr<Module> make_counted_calls(const ModuleContext& context,
+                                           std::shared_ptr<Module> layers);
+
 }  // namespace ringside

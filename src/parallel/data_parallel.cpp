@@ -72,6 +72,25 @@ void check_calls(const std::vector<std::shared_ptr<Module>>& replicas,
   }
 }
 
+/// -1 is the last dimension of a tensor.
+int counted_from_front(int dim, const Tensor& tensor) {
+  return dim < 0 ? dim + static_cast<int>(tensor.shape().rank()) : dim;
+}
+
+/// Tensor.size(dim), of what is to be gathered.
+void check_has_dimension(const Tensor& part, int dim) {
+  const auto dimensions = static_cast<int>(part.shape().rank());
+  if (dim >= -dimensions && dim < dimensions) return;
+  throw Error(
+      ErrorKind::kTrainingFailed,
+      dimensions == 0
+          ? fmt::format("gather: Dimension specified as {} but tensor has no dimensions", dim)
+          : fmt::format("gather: Dimension out of range (expected to be in range of "
+                        "[{}, {}], but got {})",
+                        -dimensions, dimensions - 1, dim),
+      "outputs are joined along the dimension that inputs are cut along");
+}
+
 /// module.to(device).
 void move_module(Module& module, Device& device) {
   const auto all_moved = [&](const std::vector<NamedTensor>& entries) {
@@ -135,12 +154,12 @@ const std::shared_ptr<DrivenGroup>& DataParallel::group_of(const std::vector<int
 std::vector<std::int64_t> DataParallel::split(const Tensor& tensor) const {
   const auto dimensions = static_cast<int>(tensor.shape().rank());
   if (options_.dim < -dimensions || options_.dim >= dimensions) {
-    throw Error(
-        ErrorKind::kTrainingFailed,
-        fmt::format("scatter: a tensor {} of shape {} cannot be cut along dimension {}: "
-                    "chunk expects at least a {}-dimensional tensor",
-                    tensor.name(), to_string(tensor.shape()), options_.dim, options_.dim + 1),
-        "every tensor among the arguments is cut, a lone one too");
+    throw Error(ErrorKind::kTrainingFailed,
+                fmt::format("scatter: a tensor {} of shape {} cannot be cut along dimension {}: "
+                            "chunk expects at least a {}-dimensional tensor",
+                            tensor.name(), to_string(tensor.shape()), options_.dim,
+                            options_.dim < 0 ? -options_.dim : options_.dim + 1),
+                "every tensor among the arguments is cut, a lone one too");
   }
   const std::int64_t rows = tensor.shape()[options_.dim];
   const std::vector<std::int64_t>& asked = options_.chunk_sizes;
@@ -168,8 +187,8 @@ std::vector<Tensor> DataParallel::scatter_tensor(const Tensor& tensor) {
   const int source = tensor.device().rank();
   if (std::find(ranks.begin(), ranks.end(), source) == ranks.end()) ranks.push_back(source);
   const std::shared_ptr<DrivenGroup>& group = group_of(ranks);
-  return group->scatter(tensor, options_.dim, sizes, group->member_of(source), MemoryKind::kInputs,
-                        std::string(tensor.name()));
+  return group->scatter(tensor, counted_from_front(options_.dim, tensor), sizes,
+                        group->member_of(source), MemoryKind::kInputs, std::string(tensor.name()));
 }
 
 std::vector<Arguments> DataParallel::scatter(const Arguments& arguments) {
@@ -242,6 +261,7 @@ Tensor DataParallel::gather_tensors(std::vector<Tensor> parts) {
         "unsqueeze and return a vector.");
     for (Tensor& part : parts) part = reshape(part, Shape{1});
   }
+  for (const Tensor& part : parts) check_has_dimension(part, options_.dim);
   std::vector<int> ranks;
   for (const Tensor& part : parts) ranks.push_back(part.device().rank());
   if (std::set<int>(ranks.begin(), ranks.end()).size() != ranks.size()) {
@@ -253,7 +273,8 @@ Tensor DataParallel::gather_tensors(std::vector<Tensor> parts) {
   const int root = options_.output_device;
   if (std::find(ranks.begin(), ranks.end(), root) == ranks.end()) ranks.push_back(root);
   const std::shared_ptr<DrivenGroup>& group = group_of(ranks);
-  return gather_outputs(parts, options_.dim, group, group->member_of(root));
+  return gather_outputs(parts, counted_from_front(options_.dim, parts.front()), group,
+                        group->member_of(root));
 }
 
 Value DataParallel::gather(const std::vector<Value>& outputs) {

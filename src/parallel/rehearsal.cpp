@@ -47,10 +47,10 @@ void check_something_trains(const Scenario& scenario, const Module& module) {
 void check_dim(const TrainingPlan& plan) {
   const auto dimensions = static_cast<int>(plan.data.train.sample_shape.rank()) + 1;
   const int dim = plan.scenario.dim;
-  if (dim < dimensions) return;
+  if (dim >= -dimensions && dim < dimensions) return;
   throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("dim {}: a batch of {} has {} dimensions, 0 to {}", dim,
-                          plan.scenario.data, dimensions, dimensions - 1),
+              fmt::format("dim {}: a batch of {} has {} dimensions, {} to {}", dim,
+                          plan.scenario.data, dimensions, -dimensions, dimensions - 1),
               "dimension 0 is that of the rows");
 }
 

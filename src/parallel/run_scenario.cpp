@@ -252,6 +252,7 @@ TraceRun describe_run(const TrainingPlan& plan, const World& world, const Traini
   // With one device nothing is gathered: the output stays where it is, whatever was asked for.
   const int home = run.device_ids.empty() ? 0 : run.device_ids.front();
   run.output_device = run.device_ids.size() == 1 ? home : scenario.output_device.value_or(home);
+  run.loss_in_forward = scenario.strategy == "dp" && scenario.loss_in == "forward";
   run.batch_size = scenario.batch_size;
   run.dtype = scenario.dtype;
   run.parameters = plan.model.parameters;
@@ -341,6 +342,7 @@ RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_optio
   report.first_step = static_cast<int>(plan.first().step);
   report.saved = first.saved;
   report.checksum = first.checksum;
+  report.counted_calls = first.counted_calls;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const bool has_model = !ranks || world->local_ranks()[i] < scenario.replicas();
     if (!has_model) continue;

@@ -55,6 +55,12 @@ std::string not_finite_hint(const TrainingPlan& plan, int step) {
   return fmt::format("try a smaller --lr than {}", plan.scenario.lr);
 }
 
+std::optional<CountedCalls> counted_calls(const Module& module) {
+  if (!module.calls()) return std::nullopt;
+  return CountedCalls{*module.calls(),
+                      std::llround(host_value(module.named_buffers().front().tensor, 0))};
+}
+
 constexpr std::int64_t kEvaluationBatch = 256;
 
 }  // namespace
@@ -104,6 +110,7 @@ void Trainer::train() {
   if (devices_.front()->executes() && strategy_.takes_batches()) {
     result_.checksum = text_of(state_checksum(strategy_.state_dict()));
     result_.parameter_checksum = text_of(state_checksum(strategy_.module().named_parameters()));
+    result_.counted_calls = counted_calls(strategy_.module());
   }
 }
 

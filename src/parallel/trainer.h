@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,7 @@ struct TrainingResult {
   int steps = 0;
   std::string checksum;
   std::string parameter_checksum;
+  std::optional<CountedCalls> counted_calls;
   std::vector<TraceRun::Bucket> buckets;
   Verification verification;
   double first_step_seconds = 0;

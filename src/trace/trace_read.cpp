@@ -61,7 +61,7 @@ TraceRun::ParameterServer read_parameter_server(const JsonValue& json, int devic
 
 TraceRun read_run(const JsonValue& json) {
   json.allow_only({"strategy", "backend", "model", "data", "devices", "device_ids", "output_device",
-                   "batch_size", "dtype", "parameters", "parameter_bytes", "buckets",
+                   "loss_in", "batch_size", "dtype", "parameters", "parameter_bytes", "buckets",
                    "parameter_server", "failure", "failed_step"});
   TraceRun run;
   run.strategy = json.at("strategy").text();
@@ -73,6 +73,12 @@ TraceRun read_run(const JsonValue& json) {
     run.device_ids.push_back(id.small_integer(0, run.devices - 1));
   });
   run.output_device = json.at("output_device").small_integer(0, run.devices - 1);
+  if (const auto place = json.find("loss_in")) {
+    run.loss_in_forward = place->text() == "forward";
+    if (!run.loss_in_forward && place->text() != "output") {
+      place->fault(fmt::format("'{}' must be output or forward", place->text()));
+    }
+  }
   run.batch_size = json.at("batch_size").integer(0, kMostInteger);
   run.dtype = json.at("dtype").one_of(kAllDTypes);
   run.parameters = json.at("parameters").size();

@@ -22,6 +22,7 @@ void write_run(JsonWriter& json, const TraceRun& run) {
   json.field("devices", run.devices);
   json.integers("device_ids", run.device_ids);
   json.field("output_device", run.output_device);
+  if (run.loss_in_forward) json.field("loss_in", "forward");
   json.field("batch_size", run.batch_size);
   json.field("dtype", to_string(run.dtype));
   json.field("parameters", run.parameters);

@@ -189,7 +189,8 @@ TEST_F(ModelZoo, AbsurdSizesAreNamed) {
 
 TEST_F(ModelZoo, UnknownNamesShowTheGrammar) {
   EXPECT_EQ(fault("mlp:64,10:gelu"),
-            "model 'mlp:64,10:gelu': variant 'gelu': must be relu, tanh, bn, heads or backwards");
+            "model 'mlp:64,10:gelu': variant 'gelu': must be relu, tanh, bn, heads, backwards or "
+            "counted");
   for (const char* spec : {"", "mlp", "resnet50", "LeNet", "lenet:5"}) {
     try {
       model(spec);

@@ -117,6 +117,20 @@ TEST(DataParallelScenario, TheShorterTensorDropsRows) {
   EXPECT_NE(error_of(scenario).find("is not that of a single device"), std::string::npos);
 }
 
+// Three steps and the evaluation's two batches; the copies count, and are lost.
+TEST(DataParallelScenario, AnAttributeThatCountsIsLostWithTheReplicas) {
+  Scenario scenario = dp_scenario();
+  scenario.model += ":counted";
+  EXPECT_EQ(run_quietly(scenario).counted_calls, (CountedCalls{0, 5}));
+  scenario.device_ids = {2};
+  EXPECT_EQ(run_quietly(scenario).counted_calls, (CountedCalls{5, 5}));
+  scenario.device_ids = {};
+  scenario.strategy = "ddp";
+  EXPECT_EQ(run_quietly(scenario).counted_calls, (CountedCalls{5, 5}));
+  scenario.model = "mlp:64,8,10";
+  EXPECT_EQ(run_quietly(scenario).counted_calls, std::nullopt);
+}
+
 TEST(DataParallelScenario, WithoutArgumentsTheFirstReplicaIsCalledWithNothing) {
   const Scenario scenario = with_event(ScenarioEvent::Kind::kNoArguments);
   EXPECT_EQ(error_of(scenario),

@@ -36,6 +36,17 @@ Outcome step_with(int devices, const DataParallelOptions& options) {
   return outcome;
 }
 
+/// Runs `body` in a driven world of 4 and returns the message of the Error it throws.
+std::string error_of(const std::function<void(World&)>& body) {
+  const auto world = sim_world(4);
+  try {
+    world->drive([&] { body(*world); });
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
 TEST(DataParallel, SumsTheReplicasGradients) {
   for (const int devices : {1, 2, 3, 4, 7}) {
     const Outcome outcome = step_with(devices, {});
@@ -85,21 +96,54 @@ TEST(DataParallel, StateHasTheModulePrefix) {
 }
 
 TEST(DataParallel, SplitsAlongAnyDimension) {
-  const auto world = sim_world(3);
-  world->drive([&] {
-    DataParallelOptions options;
-    options.dim = 1;
-    DataParallel dp(make_tanh(), *world, options);
-    std::vector<double> x(2 * 5 * 3);
-    std::iota(x.begin(), x.end(), -15.0);
-    for (double& value : x) value /= 10;
-    const Tensor input = Tensor::from_host(world->device(0), Shape{2, 5, 3}, DType::kFloat64, x,
-                                           MemoryKind::kInputs);
-    const Tensor output = dp.forward({{input}, {}}).get<Tensor>();
-    EXPECT_EQ(output.shape(), input.shape());
-    const std::vector<double> values = host_values(output);
-    for (std::size_t i = 0; i < x.size(); ++i) EXPECT_DOUBLE_EQ(values[i], std::tanh(x[i]));
-  });
+  for (const int dim : {0, 1, 2, -1, -2, -3}) {
+    SCOPED_TRACE(dim);
+    const auto world = sim_world(3);
+    world->drive([&] {
+      DataParallelOptions options;
+      options.dim = dim;
+      DataParallel dp(make_tanh(), *world, options);
+      std::vector<double> x(2 * 5 * 3);
+      std::iota(x.begin(), x.end(), -15.0);
+      for (double& value : x) value /= 10;
+      const Tensor input = Tensor::from_host(world->device(0), Shape{2, 5, 3}, DType::kFloat64, x,
+                                             MemoryKind::kInputs);
+      const Tensor output = dp.forward({{input}, {}}).get<Tensor>();
+      EXPECT_EQ(output.shape(), input.shape());
+      const std::vector<double> values = host_values(output);
+      for (std::size_t i = 0; i < x.size(); ++i) EXPECT_DOUBLE_EQ(values[i], std::tanh(x[i]));
+    });
+  }
+}
+
+// -1 is the last dimension of each tensor by itself.
+TEST(DataParallel, ADimensionFromTheEndGivesTheGradientToo) {
+  DataParallelOptions options;
+  options.dim = -2;  // the rows of x, t and y
+  EXPECT_DOUBLE_EQ(step_with(3, options).loss, 13.5);
+  EXPECT_DOUBLE_EQ(step_with(3, options).gradient, -20);
+}
+
+TEST(DataParallel, WhatHasNotTheDimensionIsNotGathered) {
+  const auto gathered = [](int dim, const Shape& shape) {
+    return error_of([&](World& world) {
+      DataParallelOptions options;
+      options.dim = dim;
+      DataParallel dp(make_tanh(), world, options);
+      std::vector<Value> outputs;
+      for (int rank = 0; rank < 2; ++rank) {
+        outputs.emplace_back(
+            Tensor::full(world.device(rank), shape, DType::kFloat64, 1, MemoryKind::kOutputs));
+      }
+      dp.gather(outputs);
+    });
+  };
+  EXPECT_EQ(gathered(0, Shape{}), "no error");
+  EXPECT_EQ(gathered(-1, Shape{3}), "no error");
+  EXPECT_EQ(gathered(-1, Shape{}),
+            "gather: Dimension specified as -1 but tensor has no dimensions");
+  EXPECT_EQ(gathered(1, Shape{3}),
+            "gather: Dimension out of range (expected to be in range of [-1, 0], but got 1)");
 }
 
 // Zeros where PyTorch's DataParallel has zeros, none where a single device has none.
@@ -151,17 +195,6 @@ TEST(DataParallel, HomeIsFullerThanTheOthers) {
     EXPECT_EQ(world->device(1).memory().peak, world->device(2).memory().peak);
     EXPECT_EQ(world->device(1).memory().used, 0U) << "replicas live for one step";
   });
-}
-
-/// Runs `body` in a driven world of 4 and returns the message of the Error it throws.
-std::string error_of(const std::function<void(World&)>& body) {
-  const auto world = sim_world(4);
-  try {
-    world->drive([&] { body(*world); });
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(DataParallel, RefusesWhatCannotBe) {

@@ -71,6 +71,7 @@ class Maker {
     run.devices = devices_ = static_cast<int>(1 + below(5));
     for (int id = 0; id < devices_; ++id) run.device_ids.push_back(id);
     run.output_device = static_cast<int>(below(devices_));
+    run.loss_in_forward = below(2) == 1;
     run.batch_size = below(std::numeric_limits<std::int64_t>::max());
     run.dtype = pick(kAllDTypes);
     run.parameters = any_size();

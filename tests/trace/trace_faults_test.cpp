@@ -115,6 +115,15 @@ TEST(TraceFaults, WorkersAndServersAreTheDevices) {
             "t.json: run.parameter_server.variant: 'c' must be one of b, a");
 }
 
+TEST(TraceFaults, ALossIsInForwardOrOfTheOutput) {
+  const auto with = [](const std::string& place) {
+    return fault(R"("buckets":[])", R"("buckets":[],"loss_in":")" + place + '"');
+  };
+  EXPECT_EQ(with("forward"), "no fault");
+  EXPECT_EQ(with("output"), "no fault");
+  EXPECT_EQ(with("home"), "t.json: run.loss_in: 'home' must be output or forward");
+}
+
 TEST(TraceFaults, RanksAreInRange) {
   EXPECT_EQ(fault(R"("rank":1,"stream")", R"("rank":2,"stream")"),
             "t.json: ops[1].rank: 2 must be from 0 to 1");
