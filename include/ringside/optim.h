@@ -20,7 +20,7 @@ class Optimizer {
   /// "SGD(lr=0.1, momentum=0.9)".
   virtual std::string describe() const = 0;
   /// What the steps so far have left, with PyTorch's keys behind the parameter's name:
-  /// "0.weight.momentum_buffer"; "0.weight.step" (int64), "0.weight.exp_avg",
+  /// "0.weight.momentum_buffer"; "0.weight.step" (float32), "0.weight.exp_avg",
   /// "0.weight.exp_avg_sq", "0.weight.max_exp_avg_sq". Parameters without a step so far have none.
   virtual std::vector<NamedTensor> state_dict() const = 0;
   /// Takes such a state over (copied), of another device or dtype too; blocks the host. Throws

@@ -43,7 +43,7 @@ class GivenState {
   std::map<std::string, Tensor> entries_;
 };
 
-/// PyTorch keeps it as a float, Ringside as an integer: a whole number in any case.
+/// A float32 as in PyTorch, or an int64 of older files: a whole number in any case.
 std::int64_t steps_of(const Tensor& tensor, const std::string& name) {
   constexpr double kMost = 9e15;  // below it every whole number is a double
   if (tensor.numel() != 1) {
@@ -113,7 +113,7 @@ std::vector<NamedTensor> ParameterOptimizer::state_dict() const {
     if (slot.steps == 0) continue;
     if (counts_steps_) {
       state.push_back(
-          {key(slot, kStep), Tensor::full(slot.parameter.tensor.device(), Shape{}, DType::kInt64,
+          {key(slot, kStep), Tensor::full(slot.parameter.tensor.device(), Shape{}, DType::kFloat32,
                                           static_cast<double>(slot.steps), MemoryKind::kWorkspace,
                                           key(slot, kStep))});
     }

@@ -35,7 +35,7 @@ std::vector<double> receive(Rank& rank, int peer, DType dtype, std::int64_t coun
 }
 
 Tensor scalar_tensor(Device& device, double value, const std::string& name) {
-  return Tensor::full(device, Shape{}, DType::kInt64, value, MemoryKind::kWorkspace, name);
+  return Tensor::full(device, Shape{}, DType::kFloat32, value, MemoryKind::kWorkspace, name);
 }
 
 [[noreturn]] void throw_unfit(const std::string& problem) {

@@ -45,6 +45,24 @@ TEST_F(AdamTest, CountsTheStepsOfEachParameter) {
   EXPECT_NEAR(host_value(b, 0), 1.5, 1e-6);  // the first step is lr against the gradient's sign
 }
 
+// PyTorch's is a float32 tensor, which its foreach implementations rely on; Ringside's was an
+// int64.
+TEST_F(AdamTest, GivesTheStepAsAFloatAndTakesAnIntegerToo) {
+  Tensor p = parameter({1}, DType::kFloat64);
+  const auto adam = make_adam({{"p", p}}, {.lr = 0.1});
+  p.set_grad(tensor({2}, DType::kFloat64));
+  adam->step();
+  std::vector<NamedTensor> state = adam->state_dict();
+  const Tensor step = entry(state, "p.step");
+  EXPECT_EQ(step.dtype(), DType::kFloat32);
+  EXPECT_EQ(step.shape().rank(), 0U);
+  for (const DType dtype : {DType::kFloat32, DType::kInt64}) {
+    state[0].tensor = Tensor::full(device_, Shape{}, dtype, 7, MemoryKind::kWorkspace);
+    adam->load_state_dict(state);
+    EXPECT_EQ(host_value(entry(adam->state_dict(), "p.step"), 0), 7);
+  }
+}
+
 TEST_F(AdamTest, AStateGoesOnWhereItWasTaken) {
   for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
     Tensor p = parameter({1, 2}, dtype);
