@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "core/clean_text.h"
 #include "core/nearest_name.h"
 #include "core/whole_number.h"
 #include "ringside/error.h"
+#include "ringside/nn.h"
+#include "ringside/world.h"
 
 namespace ringside {
 namespace {
@@ -157,10 +160,19 @@ std::vector<NamedShape> gpt2(int layers, Size width) {
   return parameters.take();
 }
 
+bool is_gpt(std::string_view name) { return name == "gpt" || name.starts_with("gpt:"); }
+
 [[noreturn]] void fail_unknown(std::string_view name) {
+  if (is_gpt(name)) {
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("model '{}': how many tokens it embeds depends on the text", shown_name(name)),
+        "write it with ringside run --save a.safetensors, and name that file here");
+  }
   const std::string nearest = nearest_name(name, kNames);
   throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("model '{}': must be {}, mlp:SIZES, or a .safetensors or .json file",
+              fmt::format("model '{}': must be {}, lenet, mlp:SIZES, cnn:SIZES, resnet:CHANNELS, "
+                          "or a .safetensors or .json file",
                           shown_name(name), fmt::join(kNames, ", ")),
               nearest.empty() ? "such as resnet50, mlp:64,32,10, or model.safetensors"
                               : fmt::format("did you mean {}?", nearest));
@@ -195,12 +207,41 @@ std::vector<NamedShape> mlp(std::string_view name) {
   return parameters.take();
 }
 
+// ---- the models that runs train
+
+std::vector<NamedShape> trained_model(std::string_view name, const Shape& sample, Size classes) {
+  const std::unique_ptr<World> shapes = open_world("meta", {});
+  Generator generator(0);
+  const std::shared_ptr<Module> module =
+      make_model(name, {shapes->device(0), DType::kFloat32, generator}, sample, classes);
+  Parameters parameters;
+  for (const NamedTensor& entry : module->named_parameters()) {
+    const std::span<const Size> sizes = entry.tensor.shape().sizes();
+    parameters.add(entry.name, {sizes.begin(), sizes.end()});
+  }
+  return parameters.take();
+}
+
+/// "mlp:64,32,10", and with a variant behind it, such as ":heads".
+std::vector<NamedShape> any_mlp(std::string_view name) {
+  const std::size_t variant = name.find(':', name.find(':') + 1);
+  std::vector<NamedShape> layers = mlp(name.substr(0, variant));
+  if (variant == std::string_view::npos) return layers;
+  return trained_model(name, Shape{layers.front().shape.back()}, layers.back().shape.front());
+}
+
+/// Models whose sizes depend on the images.
+bool is_of_images(std::string_view name) {
+  return name == "lenet" || name.starts_with("cnn:") || name.starts_with("resnet:");
+}
+
 }  // namespace
 
 std::span<const std::string_view> known_models() { return kNames; }
 
 bool is_model_name(std::string_view name) {
-  return name.starts_with("mlp:") || std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+  return name.starts_with("mlp:") || is_of_images(name) || is_gpt(name) ||
+         std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
 std::vector<NamedShape> known_model(std::string_view name) {
@@ -212,7 +253,8 @@ std::vector<NamedShape> known_model(std::string_view name) {
   if (name == "bert-base") return bert_base();
   if (name == "gpt2-small") return gpt2(12, kGpt2Small);
   if (name == "gpt2-xl") return gpt2(48, kGpt2Xl);
-  if (name.starts_with("mlp:")) return mlp(name);
+  if (name.starts_with("mlp:")) return any_mlp(name);
+  if (is_of_images(name)) return trained_model(name, Shape{1, 8, 8}, 10);  // the digits'
   fail_unknown(name);
 }
 

@@ -62,7 +62,9 @@ std::vector<LaunchedProcess> launched_processes(int nodes, int per_node, Launche
     set("TORCHELASTIC_MAX_RESTARTS", "0");
     set("TORCHELASTIC_RUN_ID", "none");           // --rdzv_id's default
     set("TORCHELASTIC_USE_AGENT_STORE", "True");  // the static rendezvous: the launcher hosts it
-    set("NCCL_ASYNC_ERROR_HANDLING", "1");
+    set(launcher == Launcher::kLaunch2 ? "TORCH_NCCL_ASYNC_ERROR_HANDLING"
+                                       : "NCCL_ASYNC_ERROR_HANDLING",
+        "1");
     if (per_node > 1) set("OMP_NUM_THREADS", "1");
     processes.push_back(std::move(process));
   }

@@ -14,7 +14,7 @@ namespace ringside {
 enum class Launcher : std::uint8_t {
   kTorchrun,
   kLaunch1,  ///< python -m torch.distributed.launch up to 1.13: --local_rank=N
-  kLaunch2   ///< the same from 2.0 on: --local-rank=N
+  kLaunch2   ///< the same of 2.2 and later: --local-rank=N, TORCH_NCCL_ASYNC_ERROR_HANDLING
 };
 /// "torchrun", "launch-1", "launch-2". Throws Error(kInvalidArgument) listing them.
 Launcher parse_launcher(std::string_view name);
@@ -31,7 +31,7 @@ struct LaunchedProcess {
 std::span<const std::string_view> variables_of_each_process();
 
 /// Node by node, with a static rendezvous at `master_address` and port 29500, and neither
-/// OMP_NUM_THREADS nor NCCL_ASYNC_ERROR_HANDLING set before. Of what the launcher sets
+/// OMP_NUM_THREADS nor [TORCH_]NCCL_ASYNC_ERROR_HANDLING set before. Of what the launcher sets
 /// TORCHELASTIC_ERROR_FILE alone is left out: a path that every run makes anew.
 std::vector<LaunchedProcess> launched_processes(int nodes, int per_node, Launcher launcher,
                                                 const std::string& master_address);

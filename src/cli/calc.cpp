@@ -70,9 +70,10 @@ std::vector<Option> options() {
       {"per-gpu", "B", "batch: rows on each GPU in a forward", "batch"},
       {"accumulate", "K", "batch: micro batches in an update (1)", "batch"},
       {"model", "NAME|FILE",
-       "buckets, memory, traffic: a built-in model, mlp:64,32,10, a .safetensors file, or a .json "
-       "list of [name, shape] or [name, shape, dtype]",
-       "buckets, memory, traffic", "resnet18 resnet50 vgg16 bert-base gpt2-small gpt2-xl"},
+       "buckets, memory, traffic: a built-in model, one that run --model takes (but gpt), a "
+       ".safetensors file, or a .json list of [name, shape] or [name, shape, dtype]",
+       "buckets, memory, traffic",
+       "resnet18 resnet50 vgg16 bert-base gpt2-small gpt2-xl mlp:64,32,10 cnn:32,64,128 lenet"},
       {"bucket-cap-mb", "MIB", "buckets: a bucket closes at this (25)", "buckets, memory, traffic"},
       {"first-bucket-mb", "MIB", "buckets: and the first one at this (1)",
        "buckets, memory, traffic"},

@@ -38,6 +38,17 @@ TEST(Launch, TheEnvironmentIsTorchruns) {
                                                        {"WORLD_SIZE", "2"}}));
 }
 
+// PyTorch 2.2 renamed a variable. [torch/distributed/elastic/agent/server/local_elastic_agent.py]
+TEST(Launch, TheLauncherOfVersion2HasItsVariable) {
+  const auto processes = [](Launcher launcher) {
+    return environment_of(launched_processes(1, 2, launcher, "127.0.0.1")[1]);
+  };
+  Environment expected = processes(Launcher::kLaunch1);
+  EXPECT_EQ(expected.erase("NCCL_ASYNC_ERROR_HANDLING"), 1U);
+  expected["TORCH_NCCL_ASYNC_ERROR_HANDLING"] = "1";
+  EXPECT_EQ(processes(Launcher::kLaunch2), expected);
+}
+
 TEST(Launch, NoOtherVariablesDifferBetweenProcesses) {
   const auto names = variables_of_each_process();
   const std::set<std::string> told(names.begin(), names.end());
