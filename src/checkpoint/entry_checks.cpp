@@ -59,6 +59,9 @@ void check_entries(SafetensorsHeader& header, std::size_t data_bytes,
   std::size_t filled = 0;
   const SafetensorsEntry* before = nullptr;
   for (const SafetensorsEntry& entry : header.entries) {
+    if (entry.name.empty()) {
+      fail(source_name, "the name of a tensor is empty, which no key of a state_dict is");
+    }
     check_size(entry, source_name);
     if (entry.begin < filled) {
       fail(source_name, fmt::format("'{}' at bytes {} to {} overlaps '{}' at {} to {}",

@@ -57,6 +57,7 @@ bool is_utf8(const std::string& text) {
 }
 
 void check_name(const std::string& name) {
+  if (name.empty()) refuse("a name is empty, which no key of a state_dict is");
   if (name == kMetadataName)
     refuse(fmt::format("the name '{}' is taken already", shown_name(name)));
   if (!is_utf8(name)) {

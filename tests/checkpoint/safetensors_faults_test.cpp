@@ -102,6 +102,8 @@ TEST(SafetensorsFaults, EntriesOfAnotherForm) {
             "f: 'a': dtype 'F31' does not exist in the format");
   EXPECT_EQ(fault_of(with_entries({entry("a", "0", "4"), entry("a", "4", "8")}, 8)),
             "f: 'a' stands there twice");
+  EXPECT_EQ(fault_of(with_entries({entry("", "0", "4")}, 4)),
+            "f: the name of a tensor is empty, which no key of a state_dict is");
   EXPECT_EQ(fault_of(file_of(R"({"a":{"dtype":"F32","dtype":"F32"}})")),
             "f: 'a', 'dtype' stands there twice");
   EXPECT_EQ(fault_of(file_of(R"({"a":{"dtype":"F32","shape":[]}})")),

@@ -101,7 +101,7 @@ TEST(Safetensors, AFileTakesNoNameTwiceAndNoWrongBytes) {
 }
 
 // What is written must be read again.
-TEST(Safetensors, NamesAreUtf8WithoutNul) {
+TEST(Safetensors, NamesAreUtf8WithoutNulAndNotEmpty) {
   SafetensorsFile file;
   const auto add = [&](const std::string& name) {
     return error_text(ErrorKind::kInvalidArgument, [&] { file.add(name, "U8", {}, {}); });
@@ -109,6 +109,7 @@ TEST(Safetensors, NamesAreUtf8WithoutNul) {
   EXPECT_EQ(add("w\xff"), "safetensors: the name \"w\\ufffd\" is not UTF-8");
   EXPECT_EQ(add(std::string("a\0b", 3)), "safetensors: the name 'a b' has a NUL");
   EXPECT_EQ(add("__metadata__"), "safetensors: the name '__metadata__' is taken already");
+  EXPECT_EQ(add(""), "safetensors: a name is empty, which no key of a state_dict is");
 }
 
 TEST(Safetensors, EntriesMadeByHandAreChecked) {
