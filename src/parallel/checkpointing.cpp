@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "core/clean_text.h"
@@ -68,16 +69,19 @@ std::unordered_map<std::string_view, const SafetensorsEntry*> by_name(
   return named;
 }
 
-std::vector<SafetensorsEntry> renamed_entries(std::vector<SafetensorsEntry> entries,
-                                              const std::vector<PrefixRule>& rules,
-                                              const std::string& path) {
+/// The optimiser's entries bear the names of the model's, and are renamed with them.
+void rename(StartingPoint& start, const std::vector<PrefixRule>& rules) {
+  std::vector<NamedShape> names = start.as_written;
+  const std::vector<NamedShape> of_optimizer = shapes_of(start.optimizer);
+  names.insert(names.end(), of_optimizer.begin(), of_optimizer.end());
   try {
-    const std::vector<NamedShape> shapes = renamed(shapes_of(entries), rules);
-    for (std::size_t i = 0; i < entries.size(); ++i) entries[i].name = shapes[i].name;
-    return entries;
+    names = renamed(names, rules);
   } catch (const Error& error) {
-    throw error.with_prefix(path + ": ");
+    throw error.with_prefix(start.path + ": ");
   }
+  auto next = names.begin();
+  for (SafetensorsEntry& entry : start.model) entry.name = (next++)->name;
+  for (SafetensorsEntry& entry : start.optimizer) entry.name = (next++)->name;
 }
 
 void add(SafetensorsFile& file, std::string name, const Tensor& tensor) {
@@ -107,26 +111,78 @@ std::optional<StartingPoint> read_starting_point(const Scenario& scenario) {
       start.optimizer.back().name.erase(0, kOptimizerPrefix.size());
     }
   }
-  const std::vector<PrefixRule> rules = prefix_rules(scenario);
-  start.model = renamed_entries(std::move(start.model), rules, path);
-  start.is_renamed = !rules.empty();
+  start.as_written = shapes_of(start.model);
+  start.renaming = prefix_options(scenario);
   start.rename_prefix = scenario.rename_prefix;
+  rename(start, prefix_rules(scenario));
   return start;
 }
 
+namespace {
+
+/// What would make the keys `expected`, where the renaming that was asked for does not.
+std::string mending_of(const StartingPoint& start, const std::vector<NamedShape>& expected,
+                       const KeyComparison& comparison) {
+  if (!start.renaming.empty()) {
+    const KeyComparison as_written = compare_keys(expected, start.as_written);
+    if (as_written.same()) {
+      return fmt::format("as they are written all keys match: leave {} out", start.renaming);
+    }
+    const std::string instead = suggestion_options(as_written);
+    if (as_written.same_if_followed() && !instead.empty()) {
+      return fmt::format("{}: give {} in place of {}", suggestion_words(as_written), instead,
+                         start.renaming);
+    }
+  }
+  const std::string options = start.renaming.empty()
+                                  ? suggestion_options(comparison)
+                                  : further_suggestion_options(comparison, start.rename_prefix);
+  if (options.empty()) return "the file must come from the same model";
+  return fmt::format("{}: {} {}", suggestion_words(comparison),
+                     start.rename_prefix.empty() ? "add" : "give", options);
+}
+
+/// The parameters whose state the file has, as far as an entry tells their shape.
+std::vector<NamedShape> optimized_parameters(const StartingPoint& start) {
+  std::vector<NamedShape> parameters;
+  std::unordered_set<std::string> known;
+  for (const SafetensorsEntry& entry : start.optimizer) {
+    const std::string name = entry.name.substr(0, entry.name.rfind('.'));
+    if (!entry.shape.empty() && known.insert(name).second)
+      parameters.push_back({name, entry.shape});
+  }
+  return parameters;
+}
+
+/// Any other difference is told by the optimiser, which knows what its state is made of.
+void check_optimizer_prefix(const StartingPoint& start, const Module& module) {
+  std::vector<NamedShape> expected;
+  for (const NamedTensor& entry : module.named_parameters()) {
+    const std::span<const std::int64_t> sizes = entry.tensor.shape().sizes();
+    expected.push_back({entry.name, {sizes.begin(), sizes.end()}});
+  }
+  const KeyComparison comparison = compare_keys(expected, optimized_parameters(start));
+  const std::string options = further_suggestion_options(comparison, start.rename_prefix);
+  if (comparison.unexpected.empty() || options.empty()) return;
+  throw Error(ErrorKind::kInvalidInput,
+              fmt::format("{}: optimizer: has the state of other parameters than the model's: {}",
+                          start.path, shown_name(comparison.unexpected.front())),
+              fmt::format("{}: {} {}", suggestion_words(comparison),
+                          start.rename_prefix.empty() ? "add" : "give", options));
+}
+
+}  // namespace
+
 void check_fits(const StartingPoint& start, const Module& module) {
-  const KeyComparison comparison = compare_keys(shapes_of(module), shapes_of(start.model));
+  const std::vector<NamedShape> expected = shapes_of(module);
+  const KeyComparison comparison = compare_keys(expected, shapes_of(start.model));
   if (!comparison.same()) {
-    const std::string options = start.is_renamed
-                                    ? further_suggestion_options(comparison, start.rename_prefix)
-                                    : suggestion_options(comparison);
     throw Error(
         ErrorKind::kInvalidInput,
         fmt::format("{}: does not fit the model: {}", start.path, difference_text(comparison)),
-        options.empty() ? "the file must come from the same model"
-                        : fmt::format("{}: {} {}", suggestion_words(comparison),
-                                      start.rename_prefix.empty() ? "add" : "give", options));
+        mending_of(start, expected, comparison));
   }
+  check_optimizer_prefix(start, module);
   const auto entries = by_name(start.model);
   for (const NamedTensor& own : module.state_dict()) {
     check_dtype(start, *entries.at(own.name), own.tensor);
@@ -175,7 +231,7 @@ void save_checkpoint(const Scenario& scenario, const TrainingState& state, const
     add(file, entry.name, entry.tensor);
   }
   for (const NamedTensor& entry : optimizer_state) {
-    add(file, fmt::format("{}{}", kOptimizerPrefix, entry.name), entry.tensor);
+    add(file, fmt::format("{}{}{}", kOptimizerPrefix, in_front, entry.name), entry.tensor);
   }
   write_safetensors(file, path);
 }

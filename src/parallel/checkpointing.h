@@ -1,8 +1,8 @@
 // Between a training and its checkpoint: a file's values into a model and an optimiser, and back.
 //
 // A file has the model's tensors under the names of its state_dict (with "module." in front where
-// the wrapper's is wanted), and the optimiser's behind "optimizer.". Threads: a StartingPoint is
-// read by all ranks, and changed by none.
+// the wrapper's is wanted), and behind "optimizer." the optimiser's under the same names. Threads:
+// a StartingPoint is read by all ranks, and changed by none.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,11 @@ namespace ringside {
 struct StartingPoint {
   std::string path;
   SafetensorsFile file;
-  bool is_renamed = false;                  ///< by the scenario's rules
+  std::string renaming;                     ///< as options, "--strip-prefix module."; empty: none
   std::string rename_prefix;                ///< the last of them, as asked
+  std::vector<NamedShape> as_written;       ///< the model's, before they were renamed
   std::vector<SafetensorsEntry> model;      ///< renamed as asked
-  std::vector<SafetensorsEntry> optimizer;  ///< without "optimizer."; of a resumed training
+  std::vector<SafetensorsEntry> optimizer;  ///< so too, without "optimizer."; of a resumed training
   std::optional<TrainingState> state;       ///< of a resumed training
 };
 
@@ -33,9 +34,9 @@ struct StartingPoint {
 /// another training.
 std::optional<StartingPoint> read_starting_point(const Scenario& scenario);
 
-/// Compares keys, shapes and dtypes with `module`'s, of any device. Throws Error(kInvalidInput)
-/// that lists what is missing, unexpected or of another shape, and offers the prefix that would
-/// mend it.
+/// Compares keys, shapes and dtypes with `module`'s, of any device, and of the optimiser's entries
+/// the parameters that they are of. Throws Error(kInvalidInput) that lists what is missing,
+/// unexpected or of another shape, and offers the prefix that would mend it.
 void check_fits(const StartingPoint& start, const Module& module);
 
 /// The values into the module, of which check_fits() has approved.

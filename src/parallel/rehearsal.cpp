@@ -64,6 +64,31 @@ void check_accumulate(const TrainingPlan& plan) {
       fmt::format("accumulate at most {}, or take a smaller --batch-size", plan.batches_per_epoch));
 }
 
+/// Where ranks end an epoch together, in one number of steps.
+bool has_even_epochs(const Scenario& scenario) {
+  return scenario.join == "off" && !scenario.asynchronous &&
+         std::none_of(scenario.events.begin(), scenario.events.end(),
+                      [](const auto& event) { return event.kind == Kind::kFewerBatches; });
+}
+
+void check_place(const TrainingPlan& plan, const TrainingState& state) {
+  if (!has_even_epochs(plan.scenario)) return;
+  const std::int64_t accumulate = plan.scenario.accumulate;
+  const auto steps_of = [&](std::int64_t batches) {
+    return (batches + accumulate - 1) / accumulate;
+  };
+  const std::int64_t steps =
+      state.epoch * steps_of(plan.batches_per_epoch) + steps_of(state.batches);
+  if (state.step == steps) return;
+  throw Error(
+      ErrorKind::kInvalidInput,
+      fmt::format("{}: step, epoch and batches do not agree: step {}, epoch {}, batches {}; "
+                  "with {} batches an epoch that place is after step {}",
+                  plan.start->path, state.step, state.epoch, state.batches, plan.batches_per_epoch,
+                  steps),
+      "the file is damaged or was changed by hand; take another checkpoint");
+}
+
 void check_start(const TrainingPlan& plan, const Module& module) {
   const StartingPoint& start = *plan.start;
   check_fits(start, module);
@@ -82,7 +107,9 @@ void check_start(const TrainingPlan& plan, const Module& module) {
                     start.path, state.step, plan.total_steps),
         "raise --steps or --epochs, which count from the very beginning");
   }
-  if (state.batches < plan.batches_per_epoch && state.epoch < plan.epochs) return;
+  if (state.batches < plan.batches_per_epoch && state.epoch < plan.epochs) {
+    return check_place(plan, state);
+  }
   throw Error(
       ErrorKind::kInvalidInput,
       fmt::format("{}: stands in epoch {} after {} batches, but an epoch has {} and the run "

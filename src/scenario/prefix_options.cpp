@@ -1,6 +1,7 @@
 #include "scenario/prefix_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string>
 
@@ -44,6 +45,17 @@ std::vector<PrefixRule> prefix_rules(std::string_view strip, std::string_view ad
     rules.push_back(rule_of(pair));
   }
   return rules;
+}
+
+std::string prefix_options(const Scenario& scenario) {
+  std::vector<std::string> options;
+  const auto add = [&](std::string_view option, const std::string& value) {
+    if (!value.empty()) options.push_back(fmt::format("--{} {}", option, value));
+  };
+  add("strip-prefix", scenario.strip_prefix);
+  add("add-prefix", scenario.add_prefix);
+  add("rename-prefix", scenario.rename_prefix);
+  return fmt::format("{}", fmt::join(options, " "));
 }
 
 std::vector<PrefixRule> prefix_rules(const Scenario& scenario) {

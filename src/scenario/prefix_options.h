@@ -1,6 +1,7 @@
 // strip-prefix, add-prefix and rename-prefix as rules, in this order.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,5 +14,8 @@ namespace ringside {
 std::vector<PrefixRule> prefix_rules(const Scenario& scenario);
 std::vector<PrefixRule> prefix_rules(std::string_view strip, std::string_view add,
                                      std::string_view rename);
+
+/// Those of them that are given, as on a command line: "--strip-prefix module. --add-prefix net.".
+std::string prefix_options(const Scenario& scenario);
 
 }  // namespace ringside

@@ -43,6 +43,14 @@ class Checkpoints : public testing::Test {
     }
     return Error(ErrorKind::kDevice, "no error was thrown");
   }
+  static void renames_optimizer_entries(const std::string& path, const std::string& from,
+                                        const std::string& to) {
+    SafetensorsFile file = read_safetensors(path);
+    for (SafetensorsEntry& entry : file.header.entries) {
+      if (entry.name.starts_with(from)) entry.name.replace(0, from.size(), to);
+    }
+    write_safetensors(file, path);
+  }
   static std::vector<std::string> names_of(const std::string& path) {
     std::vector<std::string> names;
     for (const SafetensorsEntry& entry : read_safetensors_header(path).entries) {
@@ -61,7 +69,10 @@ TEST_F(Checkpoints, HaveTheNamesOfTheStateDict) {
     expected.push_back("optimizer." + name + ".momentum_buffer");
   }
   EXPECT_EQ(names_of(taken()), expected);
-  for (std::size_t i = 0; i < state.size(); ++i) expected[i] = "module." + state[i];
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    expected[i] = "module." + state[i];
+    expected[state.size() + i] = "optimizer.module." + state[i] + ".momentum_buffer";
+  }
   EXPECT_EQ(names_of(taken(true)), expected);
   const SafetensorsHeader header = read_safetensors_header(folder_.file("plain.safetensors"));
   EXPECT_EQ(header.entries[0].shape, (std::vector<std::int64_t>{16, 64}));
@@ -111,6 +122,33 @@ TEST_F(Checkpoints, OfferThePrefixAndTakeItIfAsked) {
   EXPECT_NE(
       std::string(error_of(scenario).what()).find("Unexpected key(s) in state_dict: 1.weight"),
       std::string::npos);
+}
+
+// A rule is for the model's keys and the optimiser's; older files have the wrapper's prefix on the
+// model's alone.
+TEST_F(Checkpoints, OfAWrapperAreResumedWithOneRule) {
+  const std::string whole = run_quietly(scenario()).checksum;
+  Scenario scenario = this->scenario();
+  scenario.resume = taken(true);
+  scenario.strip_prefix = "module.";
+  EXPECT_EQ(run_quietly(scenario).checksum, whole);
+  renames_optimizer_entries(scenario.resume, "optimizer.module.", "optimizer.");
+  EXPECT_EQ(run_quietly(scenario).checksum, whole);
+}
+
+TEST_F(Checkpoints, OfferThePrefixOfTheOptimizersEntries) {
+  const std::string whole = run_quietly(scenario()).checksum;
+  Scenario scenario = this->scenario();
+  scenario.resume = taken();
+  renames_optimizer_entries(scenario.resume, "optimizer.", "optimizer.net.");
+  const Error error = error_of(scenario);
+  EXPECT_EQ(error.what(), scenario.resume +
+                              ": optimizer: has the state of other parameters than the model's: "
+                              "net.0.weight");
+  EXPECT_EQ(error.hint(),
+            "with 'net.*' renamed to '*' 4 of 4 expected keys match: add --rename-prefix net.=");
+  scenario.rename_prefix = "net.=";
+  EXPECT_EQ(run_quietly(scenario).checksum, whole);
 }
 
 TEST_F(Checkpoints, OfAnotherModelSayWhatDiffers) {
@@ -175,6 +213,12 @@ TEST_F(Checkpoints, WithADamagedStateAreRefusedWhole) {
             ": metadata ringside.step '-1': must be a whole number from 0 to 1000000");
   EXPECT_EQ(fault([](SafetensorsFile& f) { f.header.metadata.erase("ringside.epoch"); }),
             ": metadata ringside.epoch '': must be a whole number from 0 to 1000000");
+  EXPECT_EQ(fault([](SafetensorsFile& f) { f.header.metadata["ringside.step"] = "7"; }),
+            ": step, epoch and batches do not agree: step 7, epoch 0, batches 3; with 8 batches an "
+            "epoch that place is after step 3");
+  EXPECT_EQ(fault([](SafetensorsFile& f) { f.header.metadata["ringside.epoch"] = "1"; }),
+            ": step, epoch and batches do not agree: step 3, epoch 1, batches 3; with 8 batches an "
+            "epoch that place is after step 11");
   EXPECT_EQ(fault([](SafetensorsFile& f) { f.header.metadata["ringside"] = "2"; }),
             ": its training state has form 2, this program reads form 1");
   EXPECT_NE(fault([](SafetensorsFile& f) {
@@ -212,6 +256,21 @@ TEST_F(Checkpoints, AreNotTakenWhereGradientsWait) {
             std::string::npos);
   scenario.save_every = 5;
   run_quietly(scenario);
+}
+
+TEST_F(Checkpoints, AreNotTakenWhereZeroedGradientsMatter) {
+  Scenario scenario = this->scenario();
+  scenario.set_to_none = false;
+  scenario.save = folder_.file("a.safetensors");
+  EXPECT_EQ(run_quietly(scenario).saved.size(), 1U);
+  scenario.events = {{ScenarioEvent::Kind::kSlow, 0, 2, "", 1},
+                     {ScenarioEvent::Kind::kFreeze, 0, 2, "0.bias", 0}};
+  EXPECT_EQ(std::string(error_of(scenario).what()),
+            "set-to-none false: event freeze leaves zeroed gradients that the next step needs, and "
+            "no checkpoint has any");
+  scenario.save.clear();
+  scenario.resume = folder_.file("a.safetensors");
+  EXPECT_NE(std::string(error_of(scenario).what()).find("event freeze leaves"), std::string::npos);
 }
 
 TEST_F(Checkpoints, WhoseFolderIsGoneFailTheRun) {
@@ -262,7 +321,7 @@ TEST_F(Checkpoints, SayWhichRanksTheyLeaveOut) {
       << warnings[0];
 }
 
-// A rule that finds nothing is a mistake; and what is offered goes on from the rules in use.
+// A rule that finds nothing is a mistake; and what is offered stands in place of the rules in use.
 TEST_F(Checkpoints, RulesOfNoUseAreErrorsAndOthersAreAddedTo) {
   Scenario scenario = this->scenario();
   scenario.load = taken();
@@ -271,7 +330,23 @@ TEST_F(Checkpoints, RulesOfNoUseAreErrorsAndOthersAreAddedTo) {
   EXPECT_EQ(std::string(error.what()),
             scenario.load + ": no key begins with 'nothere.', which is to become ''");
   EXPECT_EQ(error.hint(), "the first key is '0.weight'");
+  scenario.strip_prefix = "";
+  scenario.add_prefix = "module.";
+  EXPECT_EQ(error_of(scenario).hint(),
+            "as they are written all keys match: leave --add-prefix module. out");
   scenario.load = taken(true);
+  scenario.add_prefix = "";
+  scenario.rename_prefix = "module.=x.";
+  EXPECT_EQ(error_of(scenario).hint(),
+            "with 'module.*' renamed to '*' 4 of 4 expected keys match: give --strip-prefix "
+            "module. in place of --rename-prefix module.=x.");
+}
+
+// Where no rules make all keys match, those in use stay, and others are added to them.
+TEST_F(Checkpoints, RulesThatHelpAPartAreAddedToThoseInUse) {
+  Scenario scenario = this->scenario();
+  scenario.load = taken(true);
+  scenario.model = "mlp:64,12,10";
   scenario.strip_prefix = "module.";
   scenario.add_prefix = "a.";
   EXPECT_NE(error_of(scenario).hint().find("add --rename-prefix a.="), std::string::npos)
@@ -280,6 +355,7 @@ TEST_F(Checkpoints, RulesOfNoUseAreErrorsAndOthersAreAddedTo) {
   EXPECT_NE(error_of(scenario).hint().find("give --rename-prefix a.=b.,b.="), std::string::npos)
       << error_of(scenario).hint();
   scenario.rename_prefix = "a.=b.,b.=";
+  scenario.model = "mlp:64,16,10";
   EXPECT_EQ(run_quietly(scenario).steps, 13);
 }
 
