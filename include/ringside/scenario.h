@@ -133,7 +133,7 @@ struct Scenario {
   std::string comm_hook = "none";        ///< ddp: none, allreduce, fp16, bf16, sum
   std::string join = "off";              ///< ddp, uneven inputs: off, initial, active, throw
   bool sync_batchnorm = false;           ///< ddp
-  bool set_to_none = true;               ///< ddp: zero_grad drops gradients, else it zeroes them
+  bool set_to_none = true;               ///< not ps: zero_grad drops gradients, else zeroes them
   bool seed_per_rank = false;            ///< ddp: rank r initialises its model with seed + r
   std::int64_t accumulate = 1;           ///< ddp: micro batches of a step
   bool no_sync = true;                   ///< ddp, accumulate: on all micro batches but the last

@@ -125,6 +125,7 @@ using OptimizerFactory = std::function<std::unique_ptr<Optimizer>(std::vector<Na
 struct SingleOptions {
   LossFunction loss;
   OptimizerFactory optimizer;
+  bool set_to_none = true;  ///< zero_grad: none (PyTorch 2), or zeros (1.13)
 };
 std::unique_ptr<Strategy> make_single(std::shared_ptr<Module> module, World& world, int device,
                                       const SingleOptions& options);
@@ -159,6 +160,7 @@ struct DataParallelTrainingOptions {
   LossReduction gathered_losses = LossReduction::kMean;  ///< with LossPlace::kForward
   InputForm input_form = InputForm::kPositional;
   OutputForm output_form = OutputForm::kTensor;
+  bool set_to_none = true;  ///< zero_grad: none, or zeros (1.13)
 };
 /// Trains `module` in a DataParallel. Throws as its constructor (data_parallel.h).
 std::unique_ptr<Strategy> make_data_parallel(std::shared_ptr<Module> module, World& world,

@@ -155,7 +155,7 @@ StepResult DataParallelTraining::train_step(const Batch& batch, int step,
   const StepScope scope(devices(), step, Phase::kForward);
   wrapper_.module().train();
   // DataParallel(optimizer) has a zero_grad of its own: that of a module without parameters.
-  if (!directives.wrapped_optimizer) optimizer_->zero_grad();
+  if (!directives.wrapped_optimizer) optimizer_->zero_grad(training_.set_to_none);
   for (int i = 0; i < directives.extra_forwards; ++i) forward(batch.inputs, directives);
   const Tensor loss = loss_of(batch, directives);
   {

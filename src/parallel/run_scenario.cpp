@@ -117,8 +117,8 @@ void train_driven(World& world, const TrainingPlan& plan, TrainingResult& result
     std::shared_ptr<Module> module =
         first_model(plan, world.device(scenario.module_device.value_or(home)));
     if (scenario.strategy == "single") {
-      strategy =
-          make_single(std::move(module), world, home, {training_loss, optimizer_factory(scenario)});
+      strategy = make_single(std::move(module), world, home,
+                             {training_loss, optimizer_factory(scenario), scenario.set_to_none});
     } else {
       DataParallelOptions options;
       options.device_ids = scenario.device_ids;
@@ -132,7 +132,8 @@ void train_driven(World& world, const TrainingPlan& plan, TrainingResult& result
           {training_loss, optimizer_factory(scenario),
            scenario.loss_in == "forward" ? LossPlace::kForward : LossPlace::kOutput,
            scenario.gathered_loss == "sum" ? LossReduction::kSum : LossReduction::kMean,
-           parse_input_form(scenario.input_form), parse_output_form(scenario.output_form)});
+           parse_input_form(scenario.input_form), parse_output_form(scenario.output_form),
+           scenario.set_to_none});
     }
     Trainer(plan, *strategy, devices, nullptr, result).run();
   });
@@ -302,7 +303,7 @@ RunReport run_scenario(const Scenario& scenario, const TraceOptions& trace_optio
   if (scenario.verify) {
     plan.single_device =
         train_single_device(plan, [&plan](Device& device) { return first_model(plan, device); },
-                            {training_loss, optimizer_factory(scenario)});
+                            {training_loss, optimizer_factory(scenario), scenario.set_to_none});
   }
   Warnings warnings(observer, world->size(), static_cast<int>(world->local_ranks().size()));
   plan.warnings = &warnings;

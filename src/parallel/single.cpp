@@ -13,6 +13,7 @@ class SingleDevice : public Strategy {
       : module_(std::move(module)),
         devices_{&device},
         loss_(options.loss),
+        set_to_none_(options.set_to_none),
         optimizer_(options.optimizer(module_->named_parameters())) {}
 
   std::string_view name() const override { return "single"; }
@@ -20,7 +21,7 @@ class SingleDevice : public Strategy {
   StepResult train_step(const Batch& batch, int step, const StepDirectives& directives) override {
     const StepScope scope(devices_, step, Phase::kForward);
     module_->train();
-    optimizer_->zero_grad();
+    optimizer_->zero_grad(set_to_none_);
     for (int i = 0; i < directives.extra_forwards; ++i) module_->forward(batch.inputs);
     const Tensor output = module_->forward(batch.inputs);
     const Tensor loss = loss_of(output, batch.targets);
@@ -54,6 +55,7 @@ class SingleDevice : public Strategy {
   std::shared_ptr<Module> module_;
   std::vector<Device*> devices_;
   LossFunction loss_;
+  bool set_to_none_;
   std::unique_ptr<Optimizer> optimizer_;
 };
 

@@ -90,7 +90,7 @@ inline constexpr auto kDdpOptions = std::to_array<ScenarioOption>({
      .form = ValueForm::kFlag,
      .help = "zero_grad drops the gradients, as PyTorch 2 does (on unless =false: it zeroes them)",
      .heading = kDdpHeading,
-     .strategies = "ddp",
+     .strategies = "single dp ddp",
      .get = value_of<&Scenario::set_to_none>,
      .set = set_flag<&Scenario::set_to_none>,
      .check = check_set_to_none},

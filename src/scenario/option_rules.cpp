@@ -107,10 +107,20 @@ void check_join(const Scenario& s, Text name) {
 }
 
 void check_set_to_none(const Scenario& s, Text name) {
-  const bool gradients_matter = s.gradient_as_bucket_view || s.find_unused_parameters;
-  if (s.set_to_none || !gradients_matter || (s.save.empty() && s.resume.empty())) return;
-  throw_value(name, "false", "the next step needs the gradients, which no checkpoint has",
-              "leave set-to-none out, or the checkpoint");
+  if (s.set_to_none || (s.save.empty() && s.resume.empty())) return;
+  // A parameter that takes part again overwrites its zeros.
+  const auto leaves_zeros = [](const ScenarioEvent& event) {
+    return event.kind == ScenarioEvent::Kind::kFreeze ||
+           event.kind == ScenarioEvent::Kind::kReplace ||
+           event.kind == ScenarioEvent::Kind::kUnusedHead;
+  };
+  const auto event = std::find_if(s.events.begin(), s.events.end(), leaves_zeros);
+  if (event == s.events.end()) return;
+  throw_value(name, "false",
+              fmt::format("event {} leaves zeroed gradients that the next step needs, and no "
+                          "checkpoint has any",
+                          to_string(event->kind)),
+              "leave set-to-none out, the event, or the checkpoint");
 }
 
 std::vector<std::size_t> parse_byte_list(Text name, Text text) {

@@ -91,6 +91,12 @@ std::vector<Case> cases() {
   Scenario searching = buckets;
   searching.find_unused_parameters = true;
   for (const int stop : {1, 4}) add("find unused, after " + std::to_string(stop), searching, stop);
+  Scenario zeroed = buckets;  // every parameter is used, and overwrites the zeros
+  zeroed.set_to_none = false;
+  zeroed.gradient_as_bucket_view = true;
+  for (const int stop : {1, 4}) add("zeroed views, after " + std::to_string(stop), zeroed, stop);
+  zeroed.find_unused_parameters = true;
+  add("zeroed views, find unused", zeroed, 3);
   Scenario accumulating = buckets;
   accumulating.accumulate = 2;
   accumulating.comm_hook = "fp16";
