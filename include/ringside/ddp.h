@@ -143,7 +143,8 @@ class DistributedDataParallel {
   void begin_join(const JoinOptions& options);
   /// This rank has no batch left: shadows the collectives of the others until none has, then takes
   /// over the model of the last one. Returns how many iterations it shadowed; `shadowing`, if
-  /// given, is called before each with its number. Throws with throw_on_early_termination.
+  /// given, is called before each with its number, and once more before it is known that none is
+  /// left. Throws with throw_on_early_termination.
   int end_join(const std::function<void(int)>& shadowing = {});
 
   Module& module() { return *module_; }

@@ -69,7 +69,12 @@ void DistributedDataParallel::shadow_iteration() {
 int DistributedDataParallel::end_join(const std::function<void(int)>& shadowing) {
   const StepScope phase({&rank_.device}, Phase::kSyncBuffers);
   int shadowed = 0;
-  while (sum_of_all(rank_, {0})[0] > 0) {
+  // Every iteration of the others begins with their count; this rank's belongs to the same one.
+  const auto others_go_on = [&] {
+    if (shadowing) shadowing(shadowed);
+    return sum_of_all(rank_, {0})[0] > 0;
+  };
+  while (others_go_on()) {
     if (join_->throw_on_early_termination) {
       sum_of_all(rank_, {1});
       throw_uneven(fmt::format("Rank {} exhausted all inputs.", rank_.rank));
@@ -81,7 +86,6 @@ int DistributedDataParallel::end_join(const std::function<void(int)>& shadowing)
           "performance degradation during training.",
           kManyIterations));
     }
-    if (shadowing) shadowing(shadowed);
     shadow_iteration();
     ++shadowed;
   }
