@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -118,9 +119,12 @@ int dispatch(const std::string& name, const std::vector<std::string>& words, boo
   }
   const bool is_version = first == "--version" || first == "-V";
   const std::size_t taken = first == "help" ? 2 : 1;
-  if ((first == "help" || is_version) && words.size() > taken) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("'{}' has no meaning behind {}", words[taken], first), "leave it out");
+  if (first == "help" || is_version) {
+    for (const std::string& word : std::span(words).subspan(taken)) {
+      if (word == "--json" || word == "--json=true") continue;
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("'{}' has no meaning behind {}", word, first), "leave it out");
+    }
   }
   if (first == "help") {
     write_to(STDOUT_FILENO, command_help(find_command(words[1]), color));

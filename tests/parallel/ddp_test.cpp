@@ -95,10 +95,10 @@ TEST(Ddp, VerifiesThatAllRanksHaveTheSameModel) {
   EXPECT_NE(counts.find("4 params"), std::string::npos) << counts;
   const std::string shapes =
       construction_error([&](Rank& rank) { return sized(rank, rank.rank == 2 ? 4 : 3, 1); });
-  EXPECT_NE(shapes.find("[2]: params[0] (0.weight) in this process with sizes [4x4]"),
+  EXPECT_NE(shapes.find("[2]: params[0] (0.weight) in this process with sizes [4, 4]"),
             std::string::npos)
       << shapes;
-  EXPECT_NE(shapes.find("[3x3]"), std::string::npos) << shapes;
+  EXPECT_NE(shapes.find("[3, 3]"), std::string::npos) << shapes;
 }
 
 TEST(Ddp, IsNotNeededWithoutParameters) {
