@@ -24,10 +24,14 @@ class DataParallelDiagram {
       for (int rank = 0; rank < trace.run.devices; ++rank) ids_.push_back(rank);
     }
     const PhaseFacts forward = facts(Phase::kForward);
+    const PhaseFacts replicate = facts(Phase::kReplicate);
     const PhaseFacts scatter =
         may_be_cut_off(trace, step) ? facts(Phase::kScatterInput) : PhaseFacts{};
     for (const int rank : ids_) {
-      if (forward.is_active(rank) || scatter.is_active(rank)) workers_.push_back(rank);
+      if (forward.is_active(rank)) computing_.push_back(rank);
+      if (forward.is_active(rank) || replicate.is_active(rank) || scatter.is_active(rank)) {
+        workers_.push_back(rank);
+      }
     }
     std::sort(workers_.begin(), workers_.end());
   }
@@ -38,9 +42,10 @@ class DataParallelDiagram {
   PhaseFacts facts(Phase phase) const { return facts_of_phase(trace_, step_, phase); }
   int home() const { return ids_.front(); }
   std::string name(int rank) const { return fmt::format("{} {}", device_, rank); }
-  bool works(int rank) const {
-    return std::find(workers_.begin(), workers_.end(), rank) != workers_.end();
+  static bool is_in(const std::vector<int>& ranks, int rank) {
+    return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
   }
+  bool works(int rank) const { return is_in(workers_, rank); }
   // Chunks are numbered in the order of the device ids.
   std::string part(std::string_view tensor, int rank) const {
     const auto place = std::find(ids_.begin(), ids_.end(), rank);
@@ -52,7 +57,9 @@ class DataParallelDiagram {
   std::string part_of_batch(int rank) const;
   FlowBox load_cell(const PhaseFacts& facts, int rank) const;
   FlowBox loss_cell(const PhaseFacts& facts, int rank) const;
-  FlowBox targets_cell(int rank) const;
+  std::string forward_text(int rank) const;
+  FlowBox sent_output_cell(const PhaseFacts& facts, int rank) const;
+  bool losses_are_gathered() const { return trace_.run.loss_in_forward; }
   std::string parts_text() const;
   std::string title_of(Phase phase) const;
   std::string remark_of(Phase phase, const PhaseFacts& facts) const;
@@ -63,7 +70,8 @@ class DataParallelDiagram {
   int step_;
   std::string device_;
   std::vector<int> ids_;
-  std::vector<int> workers_;  // devices that got a part of the batch
+  std::vector<int> workers_;    // devices that got a part of the batch, or a copy of the module
+  std::vector<int> computing_;  // those of them that ran a forward
 };
 
 FlowBox DataParallelDiagram::load_cell(const PhaseFacts& facts, int rank) const {
@@ -90,14 +98,31 @@ std::string DataParallelDiagram::part_of_batch(int rank) const {
 FlowBox DataParallelDiagram::loss_cell(const PhaseFacts& facts, int rank) const {
   if (!facts.is_active(rank) || rank != trace_.run.output_device) return idle_box(name(rank));
   const std::optional<double> value = scalar_result(facts, rank);
+  const std::string_view gradient = losses_are_gathered() ? "dℓ" : "dY";
   return box(BoxClass::kLoss,
-             value ? fmt::format("L = {}, then dY", fixed(*value, 3)) : "L = loss(Y, T), then dY",
+             value ? fmt::format("L = {}, then {}", fixed(*value, 3), gradient)
+                   : fmt::format("L = {}, then {}", losses_are_gathered() ? "f(ℓ)" : "loss(Y, T)",
+                                 gradient),
              fmt::format("loss: on {}", name(rank)));
 }
 
-// While outputs come to a device that is not home, home keeps the targets that the loss needs.
-FlowBox DataParallelDiagram::targets_cell(int rank) const {
-  if (facts(Phase::kLoss).sent_by(rank) == 0) return idle_box(name(rank));
+std::string DataParallelDiagram::forward_text(int rank) const {
+  const std::string output = fmt::format("f({})", part("x", rank));
+  if (!losses_are_gathered()) return fmt::format("{} = {}", part("y", rank), output);
+  return fmt::format("{} = loss({}, {})", part("ℓ", rank), output, part("t", rank));
+}
+
+// A device that is not the output's sends what it has computed. While outputs come to a device that
+// is not home, home also keeps the targets that the loss needs.
+FlowBox DataParallelDiagram::sent_output_cell(const PhaseFacts& facts, int rank) const {
+  const bool keeps_targets = this->facts(Phase::kLoss).sent_by(rank) > 0;
+  if (facts.sent_by(rank) > 0) {
+    return box(
+        BoxClass::kData,
+        part(losses_are_gathered() ? "ℓ" : "y", rank) + (keeps_targets ? "\nT (targets)" : ""),
+        fmt::format("gather-output: from {}", name(rank)));
+  }
+  if (!keeps_targets) return idle_box(name(rank));
   FlowBox targets = box(BoxClass::kData, "T (targets)", "targets: on " + name(rank));
   targets.follows = false;
   return targets;
@@ -107,9 +132,9 @@ FlowBox DataParallelDiagram::cell(Phase phase, const PhaseFacts& facts, int rank
   const std::string tooltip = fmt::format("{}: on {}", title_of(phase), name(rank));
   const bool is_root = facts.root() == rank;
   const BoxClass arrived = is_root ? BoxClass::kData : BoxClass::kComm;
-  // Of a step that was cut off not all of a phase need have come about.
-  const bool takes_part =
-      works(rank) && (!may_be_cut_off(trace_, step_) || facts.is_active(rank) || is_root);
+  // Of a step that was cut off not all of a phase need have come about, and a copy need not run.
+  const bool is_whole = !may_be_cut_off(trace_, step_) && is_in(computing_, rank);
+  const bool takes_part = works(rank) && (is_whole || facts.is_active(rank) || is_root);
   switch (phase) {
     case Phase::kLoad:
       return load_cell(facts, rank);
@@ -123,21 +148,23 @@ FlowBox DataParallelDiagram::cell(Phase phase, const PhaseFacts& facts, int rank
       return box(arrived, rank == home() ? "W (the original)" : "W (copy)", tooltip);
     case Phase::kForward:
       if (!takes_part) return idle_box(name(rank));
-      return box(BoxClass::kCompute, fmt::format("{} = f({})", part("y", rank), part("x", rank)),
-                 tooltip);
+      return box(BoxClass::kCompute, forward_text(rank), tooltip);
     case Phase::kGatherOutput:
-      if (!is_root) return targets_cell(rank);
-      return box(BoxClass::kComm, tensor_text("Y", first_read(this->facts(Phase::kLoss), rank)),
+      if (!is_root) return sent_output_cell(facts, rank);
+      return box(BoxClass::kComm,
+                 tensor_text(losses_are_gathered() ? "ℓ" : "Y",
+                             first_read(this->facts(Phase::kLoss), rank)),
                  tooltip);
     case Phase::kScatterGrad:
       if (!takes_part) return idle_box(name(rank));
-      return box(arrived, part("dy", rank), tooltip);
+      return box(arrived, part(losses_are_gathered() ? "dℓ" : "dy", rank), tooltip);
     case Phase::kBackward:
       if (!takes_part) return idle_box(name(rank));
       return box(BoxClass::kCompute, part("dW", rank), tooltip);
     case Phase::kReduceGrad:
-      if (!is_root) return idle_box(name(rank));
-      return box(BoxClass::kComm, "dW = Σ dWᵢ", tooltip);
+      if (is_root) return box(BoxClass::kComm, "dW = Σ dWᵢ", tooltip);
+      if (facts.sent_by(rank) == 0) return idle_box(name(rank));
+      return box(BoxClass::kData, part("dW", rank), tooltip);
     case Phase::kUpdate:
       if (rank == home()) {
         return box(BoxClass::kUpdate, update_rule(trace_, step_).text("dW"), tooltip);
@@ -202,11 +229,16 @@ std::string DataParallelDiagram::caption_of(Phase phase, const PhaseFacts& facts
       return fmt::format("{} sends its parameters to the others, again in every step: {} in all.",
                          name(home()), bytes);
     case Phase::kForward:
-      return fmt::format("{} of {} devices compute, each on its part.", workers_.size(),
-                         trace_.run.devices);
+      return fmt::format("{} of {} devices compute, each {} its part.", workers_.size(),
+                         trace_.run.devices, losses_are_gathered() ? "the loss of" : "on");
     case Phase::kGatherOutput:
-      return fmt::format("All outputs come to {}: {} in all.", output, bytes);
+      return fmt::format("All {} come to {}: {} in all.",
+                         losses_are_gathered() ? "losses, one of each part," : "outputs", output,
+                         bytes);
     case Phase::kLoss:
+      if (losses_are_gathered()) {
+        return fmt::format("{} makes one loss of those of the parts; the others are idle.", output);
+      }
       return fmt::format("{} computes the loss of the whole batch{}; the others are idle.", output,
                          facts.sent.empty()
                              ? ""
