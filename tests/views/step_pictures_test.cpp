@@ -142,8 +142,8 @@ TEST(StepPictures, ShowTheTargetsThatHomeSendsToTheOutputDevice) {
     trace.ops.push_back(op);
   }
   const DotText dot = read_dot(draw(trace)[0].dot);
-  EXPECT_EQ(label(dot, "gather_output_0"), "T (targets)");
-  EXPECT_EQ(label(dot, "gather_output_1"), "idle");
+  EXPECT_EQ(label(dot, "gather_output_0"), "y₀\\nT (targets)");
+  EXPECT_EQ(label(dot, "gather_output_1"), "y₁");
   EXPECT_EQ(label(dot, "loss_0"), "idle");
   EXPECT_EQ(draw_step(trace, 2, "loss", {}).front().caption,
             "Device 2 computes the loss of the whole batch with 80 B of targets from device 0; the "
