@@ -61,7 +61,8 @@ class DataParallelTraining : public Strategy {
   const std::vector<Device*>& devices() const { return wrapper_.devices(); }
   Arguments arguments_of(std::vector<NamedValue> inputs, const StepDirectives& directives);
   Value call(Module& module, const Arguments& arguments, const StepDirectives& directives);
-  Value own_loss(Module& module, const Arguments& arguments, const StepDirectives& directives);
+  Value own_loss(Module& module, const Arguments& arguments,
+                 const StepDirectives& directives) const;
   Tensor forward(const Tensor& inputs, const StepDirectives& directives);
   Tensor loss_of(const Batch& batch, const StepDirectives& directives);
   Tensor loss_in_forward(const Batch& batch, const StepDirectives& directives);
@@ -99,7 +100,7 @@ Value DataParallelTraining::call(Module& module, const Arguments& arguments,
 
 /// forward(input, target, ...) of a module that returns its own mean loss, without dimensions.
 Value DataParallelTraining::own_loss(Module& module, const Arguments& arguments,
-                                     const StepDirectives& directives) {
+                                     const StepDirectives& directives) const {
   const std::vector<Tensor> inputs =
       unpack_inputs(training_.input_form, arguments, {kInput, kTarget});
   if (directives.keyword_rows > 0) check_extra(arguments);

@@ -111,14 +111,13 @@ void ParameterServerDiagram::add_load(FlowDiagram& diagram) const {
   const std::string weights = fmt::format("W\u00A0 {}", format_bytes(trace_.run.parameter_bytes));
   for (int rank = 0; rank < trace_.run.devices; ++rank) {
     const std::string tooltip = "load: on " + who_.name(rank);
-    if (who_.is_recorded(rank) && !who_.takes_part(rank)) {
-      row.boxes.push_back(idle_box(who_.name(rank)));
-    } else if (who_.is_worker(rank)) {
+    const bool acts = !who_.is_recorded(rank) || who_.takes_part(rank);
+    if (acts && who_.is_worker(rank)) {
       const std::string rows = tensor_text(part("x", rank), largest_arrival(load, rank));
       row.boxes.push_back(box(BoxClass::kData,
                               ps_.server_updates ? rows : fmt::format("{}\n{}", rows, weights),
                               tooltip));
-    } else if (ps_.server_updates) {
+    } else if (acts && ps_.server_updates) {
       row.boxes.push_back(box(BoxClass::kData, shard_text("W", rank), tooltip));
     } else {
       row.boxes.push_back(idle_box(who_.name(rank)));

@@ -84,7 +84,7 @@ def main():
             "1.running_var", "1.weight", "3.bias", "3.weight",
         ], sorted(model)
         assert model["0.weight"][:2] == ("F32", [16, 64])
-        assert model["1.num_batches_tracked"] == ("F32", [], struct.pack("<f", 2))
+        assert model["1.num_batches_tracked"] == ("I64", [], struct.pack("<q", 2))
         assert tensors["optimizer.0.weight.step"] == ("F32", [], struct.pack("<f", 2))
         assert tensors["optimizer.3.bias.exp_avg"][:2] == ("F32", [10])
 

@@ -105,10 +105,9 @@ TEST(Completion, ZshFindsItInstalled) {
   if (!is_there("zsh")) GTEST_SKIP() << "zsh is not installed";
   const ScratchDirectory home;
   std::ofstream(home / "_ringside") << run_ringside({"completion", "zsh"}).output;
+  const std::string tab = RINGSIDE_TEST_DATA_DIR "/cli/completion.zsh";
   const ProcessResult result =
-      run_process({"/usr/bin/env", "zsh", "-f", RINGSIDE_TEST_DATA_DIR "/cli/completion.zsh",
-                   "ringside dem", home.path()},
-                  in_a_home(home));
+      run_process({"/usr/bin/env", "zsh", "-f", tab, "ringside dem", home.path()}, in_a_home(home));
   EXPECT_EQ(result.output + result.errors, "ringside demo \n");
 }
 

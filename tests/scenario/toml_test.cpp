@@ -438,7 +438,7 @@ TEST(ScenarioFile, DeepKeysAreRefusedAndDoNotOverflowTheStack) {
 
 TEST(ScenarioFile, ManyNumbersInALineAreNoDeepKey) {
   const std::string events =
-      repeated("{kind = \"perturb\", parameter = \"0.bias\", amount = 0.5}, ", 40);
+      repeated(R"({kind = "perturb", parameter = "0.bias", amount = 0.5}, )", 40);
   EXPECT_EQ(read("events = [" + events + "]").scenario.events.size(), 40U);
 }
 
