@@ -34,6 +34,10 @@ std::vector<WaitingBucket> waiting_buckets(const Trace& trace, int step);
 /// are not those of the second; TraceRun::buckets gives the names where ops have none.
 std::vector<StepBucket> buckets_of(const Trace& trace, int step);
 
+/// Whether some rank adds to its gradients in backward once the averages are back in them: a second
+/// backward of a step, in which nothing is ready a second time and nothing is sent.
+bool adds_after_averaging(const Trace& trace, int step);
+
 /// The bucket that each of one rank's backward ops works for: its own, or that of the next op which
 /// has one. Same order as `ops`; -1 where none follows.
 std::vector<int> bucket_of_backward(const std::vector<const TraceOp*>& ops);

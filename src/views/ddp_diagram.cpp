@@ -298,11 +298,15 @@ void ReplicatedDiagram::add_finalize(FlowDiagram& diagram) const {
 void ReplicatedDiagram::add_update(FlowDiagram& diagram) const {
   const PhaseFacts update = facts(Phase::kUpdate);
   if (update.ops.empty()) return;
-  const bool same = !buckets_.empty() && waiting_.empty();
+  const bool adds = adds_after_averaging(trace_, step_);
+  const bool same = !buckets_.empty() && waiting_.empty() && !adds;
   const std::string_view remark = same ? "the same on every rank" : "each rank its own";
   const std::string_view point =
       same ? "Every rank makes the same update, so the replicas stay equal."
-           : "Every rank updates with gradients that were not averaged: the replicas differ now.";
+      : adds
+          ? "A second backward has added to the averages what nobody averaged: the replicas differ "
+            "now."
+          : "Every rank updates with gradients that were not averaged: the replicas differ now.";
   FlowRow update_row = row(Phase::kUpdate, update, std::string(is_single_ ? "" : remark),
                            std::string(is_single_ ? "The parameters take a step." : point));
   fill(update_row, update, [&](int rank) {

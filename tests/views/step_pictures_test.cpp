@@ -7,6 +7,7 @@
 #include "ringside/error.h"
 #include "ringside/views.h"
 #include "support/example_traces.h"
+#include "views/buckets.h"
 #include "views/dot_nodes.h"
 #include "views/golden.h"
 #include "views/step_traces.h"
@@ -243,6 +244,48 @@ TEST(StepPictures, TellWhichBucketWaitsForWhat) {
       << caption("step2-timeline");
   EXPECT_EQ(caption("step2-update"),
             "Every rank updates with gradients that were not averaged: the replicas differ now.");
+}
+
+TEST(StepPictures, TellOfASecondBackwardThatNobodyAverages) {
+  Trace trace = test::ddp_case(2, 2);
+  const auto update_caption = [&] { return draw_step(trace, 2, "update", {}).front().caption; };
+  EXPECT_EQ(update_caption(), "Every rank makes the same update, so the replicas stay equal.");
+  TraceOp wait;
+  wait.kind = OpKind::kWait;
+  wait.name = "wait-event";
+  wait.step = 2;
+  wait.phase = Phase::kFinalize;
+  TraceOp backward = wait;
+  backward.kind = OpKind::kCompute;
+  backward.name = "linear-backward-weight";
+  backward.phase = Phase::kBackward;
+  for (const TraceOp& op : {wait, backward}) {
+    trace.ops.push_back(op);
+    trace.ops.back().id = static_cast<OpId>(trace.ops.size() - 1);
+  }
+  EXPECT_EQ(update_caption(),
+            "A second backward has added to the averages what nobody averaged: the replicas differ "
+            "now.");
+}
+
+// A hook that sends 16 bits does not make other buckets of them.
+TEST(StepPictures, TellWhichBucketWaitsWhenTheOthersAreCompressed) {
+  Trace trace = unused_parameter_case();
+  for (TraceOp& op : trace.ops) {
+    if (op.kind != OpKind::kHost || op.phase != Phase::kAllReduce) continue;
+    op.kind = OpKind::kCollective;
+    op.bucket = 0;
+    op.collective = TraceCollective{};
+    op.collective->request.count = 100'000;
+    op.collective->request.dtype = DType::kFloat16;
+    op.collective->request.ranks = 2;
+    op.collective->rank = op.rank;
+    op.collective->world_ranks = {0, 1};
+    break;
+  }
+  const std::vector<WaitingBucket> waiting = waiting_buckets(trace, 2);
+  ASSERT_EQ(waiting.size(), 1U);
+  EXPECT_EQ(waiting.front().number, 1);
 }
 
 TEST(StepPictures, TakeNoRankThatIsNotRecordedForOneWithoutGradients) {
