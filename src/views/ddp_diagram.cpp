@@ -9,6 +9,7 @@
 #include <map>
 
 #include "views/buckets.h"
+#include "views/collective_purpose.h"
 #include "views/step_diagram.h"
 #include "views/text.h"
 #include "views/update_rule.h"
@@ -69,6 +70,10 @@ class ReplicatedDiagram {
   void add_bucket_rows(FlowDiagram& diagram, std::size_t first, std::size_t last) const;
   void add_waiting(FlowDiagram& diagram) const;
   std::string reason(const WaitingBucket& bucket) const;
+  std::size_t sent_for(Phase phase, Purpose purpose) const {
+    return bytes_for(trace_, step_, phase, purpose);
+  }
+  std::string backward_statistics() const;
   void add_finalize(FlowDiagram& diagram) const;
   void add_update(FlowDiagram& diagram) const;
   std::string caption() const;
@@ -130,11 +135,24 @@ void ReplicatedDiagram::add_load(FlowDiagram& diagram) const {
 void ReplicatedDiagram::add_sync_buffers(FlowDiagram& diagram) const {
   const PhaseFacts sync = facts(Phase::kSyncBuffers);
   if (sync.collectives.empty()) return;
+  const std::size_t count_bytes = sent_for(Phase::kSyncBuffers, Purpose::kActiveRanks);
+  const std::size_t buffer_bytes = sent_for(Phase::kSyncBuffers, Purpose::kBuffers);
+  std::vector<std::string> sentences;
+  if (count_bytes > 0) {
+    sentences.push_back(fmt::format("The ranks count who still has batches: {} in all.",
+                                    format_bytes(count_bytes)));
+  }
+  if (buffer_bytes > 0 || sentences.empty()) {
+    sentences.push_back(fmt::format("Rank 0's buffers overwrite those of the others: {} in all.",
+                                    format_bytes(buffer_bytes)));
+  }
   FlowRow sync_row = row(Phase::kSyncBuffers, sync, transfer_remark(sync),
-                         fmt::format("Rank 0's buffers overwrite those of the others: {} in all.",
-                                     format_bytes(sync.bytes())));
-  sync_row.title = "sync-buffers (broadcast)";
+                         fmt::format("{}", fmt::join(sentences, " ")));
+  sync_row.title = buffer_bytes > 0 ? "sync-buffers (broadcast)" : "sync-buffers (all-reduce)";
   fill(sync_row, sync, [&](int rank) {
+    if (buffer_bytes == 0 && count_bytes > 0) {
+      return box(BoxClass::kComm, "active ranks", fmt::format("sync-buffers: on {}", name(rank)));
+    }
     const bool is_root = sync.root() == rank;
     return box(is_root ? BoxClass::kData : BoxClass::kComm, is_root ? "buffers" : "buffers (copy)",
                fmt::format("sync-buffers: on {}", name(rank)));
@@ -144,19 +162,27 @@ void ReplicatedDiagram::add_sync_buffers(FlowDiagram& diagram) const {
 
 void ReplicatedDiagram::add_forward_and_loss(FlowDiagram& diagram) const {
   PhaseFacts forward = facts(Phase::kForward);
-  // The few numbers that ranks exchange when buckets are rebuilt are no data flow of the model.
-  const std::size_t order_bytes = forward.bytes();
+  // The few numbers that ranks exchange here are no data flow of the model.
   forward.sent.clear();
   if (!forward.ops.empty()) {
-    const std::string remark = order_bytes == 0
-                                   ? "nothing is sent"
-                                   : fmt::format("bucket order: {}", format_bytes(order_bytes));
+    std::vector<std::string> remarks;
+    std::vector<std::string> parts;
+    const auto tell = [&](Purpose purpose, std::string_view remark, std::string_view part) {
+      const std::size_t sent = sent_for(Phase::kForward, purpose);
+      if (sent == 0) return;
+      remarks.push_back(fmt::format("{}: {}", remark, format_bytes(sent)));
+      parts.push_back(fmt::format("{}, {} in all", part, format_bytes(sent)));
+    };
+    tell(Purpose::kBucketOrder, "bucket order",
+         "the new order of the buckets goes from rank 0 to the others");
+    tell(Purpose::kBatchStatistics, "statistics",
+         "SyncBatchNorm gathers the statistics of all rows");
+    tell(Purpose::kActiveRanks, "agreement", "the ranks agree whether they average this time");
+    const std::string remark =
+        remarks.empty() ? "nothing is sent" : fmt::format("{}", fmt::join(remarks, ", "));
     const std::string caption =
-        order_bytes == 0 ? "Every rank computes on its own rows; nothing is sent."
-                         : fmt::format(
-                               "Every rank computes on its own rows; only the new order of "
-                               "the buckets goes from rank 0 to the others, {} in all.",
-                               format_bytes(order_bytes));
+        fmt::format("Every rank computes on its own rows; {}{}.", parts.empty() ? "" : "only ",
+                    parts.empty() ? "nothing is sent" : fmt::format("{}", fmt::join(parts, "; ")));
     FlowRow forward_row = row(Phase::kForward, forward, is_single_ ? "" : remark,
                               is_single_ ? "The network computes its outputs." : caption);
     fill(forward_row, forward, [&](int rank) {
@@ -180,14 +206,27 @@ void ReplicatedDiagram::add_forward_and_loss(FlowDiagram& diagram) const {
   diagram.rows.push_back(std::move(loss_row));
 }
 
+/// " SyncBatchNorm sums its gradients over the ranks: 1.536 kB in all."; empty without it.
+std::string ReplicatedDiagram::backward_statistics() const {
+  const std::size_t sent = sent_for(Phase::kBackward, Purpose::kBatchStatistics);
+  if (sent == 0) return "";
+  return fmt::format(" SyncBatchNorm sums gradients of its statistics over the ranks: {} in all.",
+                     format_bytes(sent));
+}
+
 void ReplicatedDiagram::add_backward(FlowDiagram& diagram) const {
   const PhaseFacts backward = facts(Phase::kBackward);
   if (backward.ops.empty()) return;
   const bool plain = is_single_ || may_be_cut_off(trace_, step_);
+  const std::string statistics = backward_statistics();
   FlowRow backward_row =
-      row(Phase::kBackward, backward, plain ? "" : "nothing is sent",
+      row(Phase::kBackward, backward,
+          plain                ? ""
+          : statistics.empty() ? "nothing is sent"
+                               : "no gradient is sent",
           plain ? "The gradients of the parameters."
-                : "Every rank keeps its own gradients: nothing is synchronised in this step.");
+                : "Every rank keeps its own gradients: nothing is synchronised in this step." +
+                      statistics);
   fill(backward_row, backward, [&](int rank) {
     return box(BoxClass::kCompute, part("dW", rank), fmt::format("backward: on {}", name(rank)));
   });
@@ -213,7 +252,8 @@ void ReplicatedDiagram::add_bucket_rows(FlowDiagram& diagram, std::size_t first,
 
   const PhaseFacts backward = facts(Phase::kBackward);
   FlowRow backward_row = row(Phase::kBackward, {}, first_names(parameters, 150),
-                             fmt::format("The gradients of {} are ready: {}.", bucket, names));
+                             fmt::format("The gradients of {} are ready: {}.{}", bucket, names,
+                                         first == 0 ? backward_statistics() : ""));
   backward_row.name = fmt::format("backward-{}", number);
   backward_row.follows = first == 0;  // backward does not wait for the average of the bucket before
   backward_row.title = fmt::format("backward, {}", bucket);
@@ -225,13 +265,19 @@ void ReplicatedDiagram::add_bucket_rows(FlowDiagram& diagram, std::size_t first,
   diagram.rows.push_back(std::move(backward_row));
 
   const bool is_last = last + 1 == buckets_.size();
+  const std::size_t map_bytes = sent_for(Phase::kAllReduce, Purpose::kUsedParameters);
+  const std::string map =
+      is_last && map_bytes > 0
+          ? fmt::format(" The map of used parameters is summed, too: {} in all.",
+                        format_bytes(map_bytes))
+          : "";
   FlowRow reduce_row =
       row(Phase::kAllReduce, all_reduce, transfer_remark(all_reduce),
           fmt::format(
-              "{} is averaged over all ranks{}: {} in all.",
+              "{} is averaged over all ranks{}: {} in all.{}",
               first == last ? fmt::format("Bucket {}", number) : fmt::format("Each of {}", bucket),
               is_last ? "; nothing is left to hide it behind" : " while backward goes on",
-              format_bytes(all_reduce.bytes())));
+              format_bytes(all_reduce.bytes()), map));
   reduce_row.name = fmt::format("all-reduce-{}", number);
   reduce_row.title = fmt::format("all-reduce, {}", bucket);
   fill(reduce_row, all_reduce, [&](int rank) {

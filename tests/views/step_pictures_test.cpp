@@ -177,6 +177,8 @@ TEST(StepPictures, SayThatOnlyTheOrderOfBucketsIsSentInForward) {
   };
   EXPECT_NE(caption_of_forward().find("nothing is sent"), std::string::npos);
   collective->phase = Phase::kForward;
+  collective->bucket = -1;
+  collective->collective->request.operation = Operation::kBroadcast;
   EXPECT_NE(caption_of_forward().find("only the new order of the buckets"), std::string::npos)
       << caption_of_forward();
 }
@@ -266,6 +268,55 @@ TEST(StepPictures, TellOfASecondBackwardThatNobodyAverages) {
   EXPECT_EQ(update_caption(),
             "A second backward has added to the averages what nobody averaged: the replicas differ "
             "now.");
+}
+
+TEST(StepPictures, TellWhatElseRanksExchange) {
+  Trace trace = test::ddp_case(2, 1);
+  const auto add = [&](Phase phase, Operation operation, DType dtype, std::size_t count) {
+    const auto sequence = static_cast<std::int64_t>(1000 + trace.ops.size());
+    for (int rank = 0; rank < 2; ++rank) {
+      TraceOp op;
+      op.kind = OpKind::kCollective;
+      op.name = to_string(operation);
+      op.step = 2;
+      op.phase = phase;
+      op.rank = rank;
+      op.stream = StreamKind::kCommunication;
+      op.collective = TraceCollective{};
+      op.collective->request.operation = operation;
+      op.collective->request.algorithm = algorithms_for(operation).front();
+      op.collective->request.dtype = dtype;
+      op.collective->request.count = count;
+      op.collective->request.ranks = 2;
+      op.collective->sequence = sequence;
+      op.collective->rank = rank;
+      op.collective->world_ranks = {0, 1};
+      op.id = static_cast<OpId>(trace.ops.size());
+      trace.ops.push_back(op);
+    }
+  };
+  add(Phase::kForward, Operation::kAllGather, DType::kFloat32, 65);
+  add(Phase::kForward, Operation::kAllReduce, DType::kFloat64, 1);
+  add(Phase::kBackward, Operation::kAllReduce, DType::kFloat32, 64);
+  add(Phase::kAllReduce, Operation::kAllReduce, DType::kInt32, 6);
+  add(Phase::kSyncBuffers, Operation::kAllReduce, DType::kFloat64, 1);
+  const auto caption = [&](std::string_view phase) {
+    return draw_step(trace, 2, std::string(phase), {}).front().caption;
+  };
+  EXPECT_EQ(caption("forward"),
+            "Every rank computes on its own rows; only SyncBatchNorm gathers the statistics of all "
+            "rows, 520 B in all; the ranks agree whether they average this time, 16 B in all.");
+  EXPECT_TRUE(
+      caption("backward")
+          .ends_with(
+              " SyncBatchNorm sums gradients of its statistics over the ranks: 512 B in all."))
+      << caption("backward");
+  EXPECT_TRUE(
+      caption("all-reduce").ends_with(" The map of used parameters is summed, too: 48 B in all."))
+      << caption("all-reduce");
+  EXPECT_TRUE(
+      caption("sync-buffers").starts_with("The ranks count who still has batches: 16 B in all."))
+      << caption("sync-buffers");
 }
 
 // A hook that sends 16 bits does not make other buckets of them.
