@@ -28,6 +28,10 @@ set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   list(APPEND warnings -Wno-restrict)
 endif()
+# GCC takes an anonymous namespace for a header's where one source is made of many.
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND warnings -Wno-subobject-linkage)
+endif()
 if(RINGSIDE_WERROR)
   list(APPEND warnings -Werror)
 endif()

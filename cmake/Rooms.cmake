@@ -57,13 +57,16 @@ function(ringside_test_program name sources rooms libraries)
   target_link_libraries(${name} PRIVATE ${rooms} ringside_private ${libraries} GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE
     RINGSIDE_TEST_DATA_DIR="${PROJECT_SOURCE_DIR}/tests")
+  if(RINGSIDE_SANITIZE)  # the tests themselves: half the time to compile, and nothing slow runs there
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
 endfunction()
 
 # ringside_test(<name> SOURCES <file>... [DEPENDS <room>...] [LIBRARIES <target>...]
 #               [TIMEOUT <seconds>] [LABEL <label>] [PREFIX <text>] [ONE_PROCESS] [GRAPHVIZ])
 #
 # A GoogleTest program; each of its test cases is one ctest test, and may take TIMEOUT seconds (60
-# unless told; six times that under a sanitizer). ONE_PROCESS makes the whole program one ctest
+# unless told); under a sanitizer see ringside_sharded_test(). ONE_PROCESS makes the whole program one ctest
 # test: for thousands of small parameterised cases, whose processes would cost more than they do.
 # PREFIX stands before the names of its cases in ctest: 'oracle.' for what is compared with a real
 # PyTorch's numbers.
@@ -76,9 +79,6 @@ function(ringside_test name)
   if(NOT test_TIMEOUT)
     set(test_TIMEOUT 60)
   endif()
-  if(RINGSIDE_SANITIZE)
-    math(EXPR test_TIMEOUT "6 * ${test_TIMEOUT}")
-  endif()
   ringside_test_program(${name} "${test_SOURCES}" "${test_DEPENDS}" "${test_LIBRARIES}")
 
   # One value each: gtest_discover_tests() cannot pass lists on.
@@ -86,9 +86,7 @@ function(ringside_test name)
   if(test_LABEL)
     list(APPEND properties LABELS ${test_LABEL})
   endif()
-  if(RINGSIDE_SANITIZE)  # tests/support/selection.h
-    list(APPEND properties ENVIRONMENT_MODIFICATION "RINGSIDE_TEST_SELECTION=set:pairwise")
-  endif()
+  set(environment "")
   if(RINGSIDE_SANITIZE STREQUAL "address")
     set(options "suppressions=${PROJECT_SOURCE_DIR}/tests/support/leaks.supp:print_suppressions=0")
     if(test_GRAPHVIZ)
@@ -96,15 +94,30 @@ function(ringside_test name)
       # as slow, sees that Pango called it.
       string(APPEND options ":fast_unwind_on_malloc=0")
     endif()
-    list(APPEND properties ENVIRONMENT "LSAN_OPTIONS=${options}")
+    set(environment "LSAN_OPTIONS=${options}")
   endif()
-  if(test_ONE_PROCESS)
+  if(RINGSIDE_SANITIZE)
+    ringside_sharded_test(${name} "${environment}")
+  elseif(test_ONE_PROCESS)
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES ${properties})
   else()
     gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
                          TEST_PREFIX "${test_PREFIX}" PROPERTIES ${properties})
   endif()
+endfunction()
+
+# ringside_sharded_test(<name> <environment>): a GoogleTest program as four ctest tests, each a
+# process with every fourth of its cases. A sanitizer's start and its look for leaks at the end take
+# longer than most cases. Of parameterised tests it sees a selection (tests/support/selection.h).
+function(ringside_sharded_test name environment)
+  foreach(shard RANGE 3)
+    add_test(NAME ${name}.${shard} COMMAND ${name})
+    set_tests_properties(${name}.${shard} PROPERTIES
+      TIMEOUT 1500
+      ENVIRONMENT "${environment};GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${shard}"
+      ENVIRONMENT_MODIFICATION "RINGSIDE_TEST_SELECTION=set:pairwise")
+  endforeach()
 endfunction()
 
 # ringside_mpi_test(<name> RANKS <n>... SOURCES <file>... [DEPENDS <room>...] [LIBRARIES <target>...]

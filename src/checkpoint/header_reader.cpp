@@ -14,7 +14,6 @@
 namespace ringside {
 namespace {
 
-constexpr std::string_view kMetadataName = "__metadata__";
 constexpr std::size_t kMostNumbers = 64;  // dimensions of a tensor
 
 /// Hears of what the parser reads, one value after the other. Where something is not of the

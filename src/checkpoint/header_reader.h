@@ -9,6 +9,9 @@
 
 namespace ringside {
 
+/// The entry of a header that is no tensor: texts by name.
+inline constexpr std::string_view kMetadataName = "__metadata__";
+
 /// The metadata and the entries, in the order they stand there, as they stand there: places are
 /// not looked at yet. Throws Error(kInvalidInput) that begins with `source_name`: no JSON, not
 /// UTF-8, another form than the format's, a key twice.

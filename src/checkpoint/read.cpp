@@ -30,8 +30,8 @@ std::string_view format_of(std::string_view bytes) {
   return {};
 }
 
-[[noreturn]] void fail(const std::string& source_name, const std::string& what,
-                       std::string hint = {}) {
+[[noreturn]] void fail_reading(const std::string& source_name, const std::string& what,
+                               std::string hint = {}) {
   if (hint.empty()) hint = "check that this is the file you mean, and that it was copied whole";
   throw Error(ErrorKind::kInvalidInput, fmt::format("{}: {}", source_name, what), std::move(hint));
 }
@@ -53,30 +53,31 @@ std::size_t header_length(std::string_view start, std::size_t file_bytes,
   const bool impossible = start.size() < kLengthBytes || length > kLongestSafetensorsHeader ||
                           length > file_bytes - kLengthBytes;
   if (const std::string_view other = format_of(start); impossible && !other.empty()) {
-    fail(source_name, fmt::format("is {}, not in the safetensors format", other),
-         "load it in PyTorch and write it with safetensors.torch.save_file");
+    fail_reading(source_name, fmt::format("is {}, not in the safetensors format", other),
+                 "load it in PyTorch and write it with safetensors.torch.save_file");
   }
   if (start.size() < kLengthBytes) {
-    fail(source_name,
-         fmt::format("has {} bytes: a safetensors file begins with 8 for the length of "
-                     "its header",
-                     file_bytes));
+    fail_reading(source_name,
+                 fmt::format("has {} bytes: a safetensors file begins with 8 for the length of "
+                             "its header",
+                             file_bytes));
   }
   if (length > kLongestSafetensorsHeader) {
-    fail(source_name, fmt::format("its header would have {} bytes, at most {} are read", length,
-                                  kLongestSafetensorsHeader));
+    fail_reading(source_name, fmt::format("its header would have {} bytes, at most {} are read",
+                                          length, kLongestSafetensorsHeader));
   }
   if (length > file_bytes - kLengthBytes) {
-    fail(source_name, fmt::format("its header would have {} bytes, but the file ends after {}: cut "
-                                  "off?",
-                                  length, file_bytes - kLengthBytes));
+    fail_reading(source_name,
+                 fmt::format("its header would have {} bytes, but the file ends after {}: cut "
+                             "off?",
+                             length, file_bytes - kLengthBytes));
   }
   return length;
 }
 
 SafetensorsHeader checked_header(std::string_view json, std::size_t file_bytes,
                                  const std::string& source_name) {
-  if (!json.starts_with('{')) fail(source_name, "its header does not begin with '{'");
+  if (!json.starts_with('{')) fail_reading(source_name, "its header does not begin with '{'");
   SafetensorsHeader header = read_header_json(json, source_name);
   check_entries(header, file_bytes - kLengthBytes - json.size(), source_name);
   header.file_bytes = file_bytes;
@@ -89,7 +90,7 @@ std::size_t size_of_file(const std::string& path) {
   if (::stat(path.c_str(), &status) != 0 || S_ISDIR(status.st_mode)) {
     read_whole_file(path);  // throws with the reason
   }
-  if (!S_ISREG(status.st_mode)) fail(path, "is not a regular file");
+  if (!S_ISREG(status.st_mode)) fail_reading(path, "is not a regular file");
   return static_cast<std::size_t>(status.st_size);
 }
 
@@ -106,7 +107,7 @@ std::string read_header_bytes(std::ifstream& in, std::size_t file_bytes, const s
   const std::string start = read_some(in, kLengthBytes);
   const std::size_t length = header_length(start, file_bytes, path);
   std::string json = read_some(in, length);
-  if (json.size() != length) fail(path, "became shorter while it was read");
+  if (json.size() != length) fail_reading(path, "became shorter while it was read");
   return json;
 }
 
@@ -156,7 +157,7 @@ SafetensorsFile read_safetensors(const std::string& path) {
   file.header = checked_header(json, file_bytes, path);
   const std::size_t data_bytes = file_bytes - kLengthBytes - json.size();
   file.data = read_some(in, data_bytes);
-  if (file.data.size() != data_bytes) fail(path, "became shorter while it was read");
+  if (file.data.size() != data_bytes) fail_reading(path, "became shorter while it was read");
   return file;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "checkpoint/entry_checks.h"
+#include "checkpoint/header_reader.h"
 #include "core/clean_text.h"
 #include "core/files.h"
 #include "core/state_keys.h"
@@ -20,8 +21,6 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::size_t kAlignment = 8;
-
-constexpr const char* kMetadataName = "__metadata__";
 
 /// The entries' names are UTF-8, and each is there once.
 std::string header_json(const SafetensorsMetadata& metadata,

@@ -15,14 +15,14 @@
 namespace ringside::cli {
 namespace {
 
-constexpr std::int64_t kMostDevices = 16384;
+constexpr std::int64_t kMostReaders = 16384;
 constexpr std::int64_t kMostSamples = 1'000'000;
 constexpr std::int64_t kMostDealt = 100'000'000;  // every rank makes the whole list
 constexpr std::int64_t kMostRows = 1'000'000'000'000;
 
 CalcReport split(const Arguments& arguments) {
   const std::int64_t batch = calc_integer(arguments, "batch", 0, kMostRows);
-  const std::int64_t devices = calc_integer(arguments, "devices", 1, kMostDevices);
+  const std::int64_t devices = calc_integer(arguments, "devices", 1, kMostReaders);
   const std::vector<std::int64_t> sizes = chunk_sizes(batch, static_cast<int>(devices));
   CalcReport report;
   report.title = fmt::format("A batch of {} on {}, as torch.chunk cuts it",
@@ -62,7 +62,7 @@ std::vector<std::int64_t> never_seen(const std::vector<std::int64_t>& times) {
 
 CalcReport sampler(const Arguments& arguments) {
   const std::int64_t length = calc_integer(arguments, "length", 0, kMostSamples);
-  const auto world = static_cast<int>(calc_integer(arguments, "world", 1, kMostDevices));
+  const auto world = static_cast<int>(calc_integer(arguments, "world", 1, kMostReaders));
   if (length * world > kMostDealt) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("--length {} with --world {}: the product must be at most {}", length,
@@ -107,7 +107,7 @@ CalcReport sampler(const Arguments& arguments) {
 CalcReport batch(const Arguments& arguments) {
   constexpr std::int64_t kMost = 1'000'000;
   const std::int64_t per_gpu = calc_integer(arguments, "per-gpu", 1, kMost);
-  const std::int64_t gpus = calc_integer(arguments, "gpus", 1, kMostDevices);
+  const std::int64_t gpus = calc_integer(arguments, "gpus", 1, kMostReaders);
   const std::int64_t accumulate = calc_integer(arguments, "accumulate", 1, kMost, "1");
   const std::int64_t together = per_gpu * gpus;
   CalcReport report;

@@ -83,11 +83,13 @@ void check_inputs_stay(const RunRequest& request, const std::string& config) {
   }
 }
 
-/// The place that a path names: "./x" and "x" are one.
+/// The place that a path names, whether or not it is there yet: "x", "./x" and "x/" are one.
 std::string place_of(const std::string& path) {
   std::error_code error;
-  const std::filesystem::path place = std::filesystem::weakly_canonical(path, error);
-  return (error ? std::filesystem::path(path) : place).lexically_normal().string();
+  const std::filesystem::path whole = std::filesystem::absolute(path, error);
+  std::filesystem::path place = std::filesystem::weakly_canonical(whole, error);
+  if (error) place = whole.lexically_normal();
+  return (place.has_filename() ? place : place.parent_path()).string();
 }
 
 /// Whether `place` can be that of a checkpoint: in `save` a number stands for the mark.

@@ -13,22 +13,17 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <map>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "core/environment.h"
 #include "core/fnv1a.h"
 #include "core/split.h"
 
 namespace ringside::cli {
 namespace {
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 /// A file that processes append to, one at a time. Unusable where it cannot be opened.
 class LockedFile {
@@ -68,9 +63,9 @@ class LockedFile {
 
 void say_once(const std::string& text, const std::function<void()>& say) {
   // What PMIx, by which mpirun starts processes, tells each of them.
-  const std::string directory = environment("PMIX_SERVER_TMPDIR");
-  const std::string job = environment("PMIX_NAMESPACE");
-  const std::string rank = environment("PMIX_RANK");
+  const std::string directory(environment("PMIX_SERVER_TMPDIR"));
+  const std::string job(environment("PMIX_NAMESPACE"));
+  const std::string rank(environment("PMIX_RANK"));
   if (directory.empty() || job.empty() || rank.empty()) return say();
 
   const std::string prefix = fmt::format("rank {}: ", rank);

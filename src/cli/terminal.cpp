@@ -6,19 +6,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <exception>
 #include <system_error>
 
+#include "core/environment.h"
 #include "ringside/error.h"
 
 namespace ringside::cli {
 namespace {
-
-std::string_view environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 std::string checked_color_mode(const Arguments& arguments) {
   std::string mode = arguments.value("color", "auto");

@@ -2,16 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <string_view>
 
+#include "core/environment.h"
 #include "ringside/error.h"
 
 namespace ringside {
 
 bool launch_blocking_from_environment() {
-  const char* value = std::getenv("RINGSIDE_LAUNCH_BLOCKING");
-  const std::string_view text = value == nullptr ? "" : value;
+  const std::string_view text = environment("RINGSIDE_LAUNCH_BLOCKING");
   if (text.empty() || text == "0") return false;
   if (text == "1") return true;
   throw Error(ErrorKind::kInvalidArgument,

@@ -14,7 +14,7 @@ namespace ringside {
 namespace {
 
 constexpr std::int64_t kByteValues = 256;
-constexpr std::ptrdiff_t kTestPart = 10;
+constexpr std::ptrdiff_t kTextTestPart = 10;
 
 }  // namespace
 
@@ -27,12 +27,12 @@ TrainTest load_text(const std::string& path, std::int64_t tokens) {
   const std::vector<unsigned char> bytes =
       ByteStream::of_file(path).read_rest(static_cast<std::uint64_t>(kMaxDatasetValues));
   const auto size = static_cast<std::ptrdiff_t>(bytes.size());
-  const std::ptrdiff_t test_size = size / kTestPart;
+  const std::ptrdiff_t test_size = size / kTextTestPart;
   if (test_size < tokens + 1) {
     throw Error(ErrorKind::kInvalidInput,
                 fmt::format("{}: has {} bytes, and the last tenth must hold a test sequence of {} "
                             "bytes and the next one: at least {} bytes are needed",
-                            path, size, tokens, (tokens + 1) * kTestPart),
+                            path, size, tokens, (tokens + 1) * kTextTestPart),
                 "take a longer text or a model with a smaller context");
   }
   TrainTest data;

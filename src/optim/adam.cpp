@@ -14,7 +14,7 @@
 namespace ringside {
 namespace {
 
-constexpr std::array<std::string_view, 3> kStates{"exp_avg", "exp_avg_sq", "max_exp_avg_sq"};
+constexpr std::array<std::string_view, 3> kAdamStates{"exp_avg", "exp_avg_sq", "max_exp_avg_sq"};
 constexpr std::size_t kLargest = 2;  // its index: kept with amsgrad only
 
 std::string_view name_of(const AdamOptions& options) {
@@ -44,7 +44,8 @@ double flops_per_element(const AdamOptions& options) {
 class Adam final : public ParameterOptimizer {
  public:
   Adam(std::vector<NamedTensor> parameters, const AdamOptions& options)
-      : ParameterOptimizer(name_of(options), std::move(parameters), kStates, /*counts_steps=*/true),
+      : ParameterOptimizer(name_of(options), std::move(parameters), kAdamStates,
+                           /*counts_steps=*/true),
         options_(options) {
     check(options);
   }
@@ -66,7 +67,7 @@ class Adam final : public ParameterOptimizer {
     References reads = {{gradient.name(), &gradient.array()}};
     References writes = {{slot.parameter.name, &parameter.array()}};
     std::array<DeviceArray, kMostStates> states;
-    for (std::size_t i = 0; i < kStates.size(); ++i) {
+    for (std::size_t i = 0; i < kAdamStates.size(); ++i) {
       if (!keeps(i)) continue;
       if (!slot.state[i]) {
         slot.state[i] = make_state(slot, i);

@@ -14,7 +14,7 @@
 namespace ringside {
 namespace {
 
-constexpr std::array<std::string_view, 1> kStates{"momentum_buffer"};
+constexpr std::array<std::string_view, 1> kSgdStates{"momentum_buffer"};
 
 void check(const SgdOptions& options) {
   check_not_negative("SGD", "lr", options.lr);
@@ -44,7 +44,7 @@ double flops_per_element(const SgdOptions& options) {
 class Sgd final : public ParameterOptimizer {
  public:
   Sgd(std::vector<NamedTensor> parameters, const SgdOptions& options)
-      : ParameterOptimizer("SGD", std::move(parameters), kStates, /*counts_steps=*/false),
+      : ParameterOptimizer("SGD", std::move(parameters), kSgdStates, /*counts_steps=*/false),
         options_(options) {
     check(options);
   }

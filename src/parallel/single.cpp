@@ -7,9 +7,9 @@
 namespace ringside {
 namespace {
 
-class SingleDevice : public Strategy {
+class SingleStrategy : public Strategy {
  public:
-  SingleDevice(std::shared_ptr<Module> module, Device& device, const SingleOptions& options)
+  SingleStrategy(std::shared_ptr<Module> module, Device& device, const SingleOptions& options)
       : module_(std::move(module)),
         devices_{&device},
         loss_(options.loss),
@@ -63,7 +63,7 @@ class SingleDevice : public Strategy {
 
 std::unique_ptr<Strategy> make_single(std::shared_ptr<Module> module, World& world, int device,
                                       const SingleOptions& options) {
-  return std::make_unique<SingleDevice>(std::move(module), world.device(device), options);
+  return std::make_unique<SingleStrategy>(std::move(module), world.device(device), options);
 }
 
 }  // namespace ringside

@@ -140,7 +140,7 @@ class MergeHeadsBackward final : public Node {
 
 // ---------------------------------------------------------------- attention
 
-constexpr std::string_view kOp = "scaled_dot_product_attention";
+constexpr std::string_view kAttention = "scaled_dot_product_attention";
 
 /// Two products of T x S x depth per head forward, four backward; and about five operations for
 /// each score.
@@ -186,15 +186,15 @@ class AttentionBackward final : public Node {
 };
 
 void check_attention(const Tensor& q, const Tensor& k, const Tensor& v) {
-  check_defined(kOp, {{q, "query"}, {k, "key"}, {v, "value"}});
-  check_alike(kOp, {{q, "query"}, {k, "key"}, {v, "value"}});
+  check_defined(kAttention, {{q, "query"}, {k, "key"}, {v, "value"}});
+  check_alike(kAttention, {{q, "query"}, {k, "key"}, {v, "value"}});
   for (const Operand& operand : {Operand{q, "query"}, Operand{k, "key"}, Operand{v, "value"}}) {
-    check_rank(kOp, operand, 4, "[batch, heads, positions, depth]");
+    check_rank(kAttention, operand, 4, "[batch, heads, positions, depth]");
   }
-  check_same_shape(kOp, {k, "key"}, {v, "value"});
+  check_same_shape(kAttention, {k, "key"}, {v, "value"});
   if (q.shape().with(2, 0) != k.shape().with(2, 0)) {
-    fail(kOp, fmt::format("query {} and key {} may differ in the number of positions only",
-                          to_string(q.shape()), to_string(k.shape())));
+    fail(kAttention, fmt::format("query {} and key {} may differ in the number of positions only",
+                                 to_string(q.shape()), to_string(k.shape())));
   }
 }
 

@@ -7,13 +7,12 @@
 namespace ringside {
 namespace {
 
-constexpr double kFlopsPerElement = 1;  // the scale; the integer work of the draws does not count
+constexpr double kDropoutFlops = 1;  // the scale; the integer work of the draws does not count
 
 void submit_dropout(std::string_view name, const Operand& in, const Operand& out, double p,
                     const RandomKey& key) {
-  submit(in.tensor.device(), name, {}, kFlopsPerElement * static_cast<double>(in.tensor.numel()),
-         {in}, {out},
-         [y = out.tensor.array(), x = in.tensor.array(), p, key](LaunchContext& context) {
+  submit(in.tensor.device(), name, {}, kDropoutFlops * static_cast<double>(in.tensor.numel()), {in},
+         {out}, [y = out.tensor.array(), x = in.tensor.array(), p, key](LaunchContext& context) {
            context.kernels.dropout(context, y, x, p, key);
          });
 }

@@ -6,8 +6,8 @@
 namespace ringside {
 namespace {
 
-constexpr std::string_view kOp = "layer_norm";
-constexpr double kFlopsPerElement = 8;           // as batch_norm
+constexpr std::string_view kLayerNorm = "layer_norm";
+constexpr double kLayerNormFlops = 8;            // as batch_norm
 constexpr double kBackwardFlopsPerElement = 14;  // x̂, two sums of the row, dx, two of the columns
 
 class LayerNormBackward final : public Node {
@@ -50,16 +50,17 @@ class LayerNormBackward final : public Node {
 };
 
 void check_layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  check_defined(kOp, {{x, "input"}, {weight, "weight"}, {bias, "bias"}});
-  check_alike(kOp, {{x, "input"}, {weight, "weight"}, {bias, "bias"}});
+  check_defined(kLayerNorm, {{x, "input"}, {weight, "weight"}, {bias, "bias"}});
+  check_alike(kLayerNorm, {{x, "input"}, {weight, "weight"}, {bias, "bias"}});
   const bool has_rows = x.shape().rank() > 0;
   if (has_rows && x.shape()[-1] > 0 && weight.shape() == Shape{x.shape()[-1]} &&
       bias.shape() == weight.shape()) {
     return;
   }
-  fail(kOp, fmt::format("input {} does not fit weight {} and bias {}: both must have the size of "
-                        "its last dimension, at least 1",
-                        to_string(x.shape()), to_string(weight.shape()), to_string(bias.shape())));
+  fail(kLayerNorm,
+       fmt::format("input {} does not fit weight {} and bias {}: both must have the size of "
+                   "its last dimension, at least 1",
+                   to_string(x.shape()), to_string(weight.shape()), to_string(bias.shape())));
 }
 
 }  // namespace
@@ -70,15 +71,14 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
   Tensor y = empty_activation(x, x.shape());
   const Tensor mean = empty_activation(x, rows);
   const Tensor inverse_std = empty_activation(x, rows);
-  submit(x.device(), "layer-norm", module_of(weight),
-         kFlopsPerElement * static_cast<double>(x.numel()),
-         {{x, "input"}, {weight, "weight"}, {bias, "bias"}},
-         {{y, "output"}, {mean, "mean"}, {inverse_std, "inverse-std"}},
-         [out = y.array(), saved_mean = mean.array(), saved_inverse_std = inverse_std.array(),
-          in = x.array(), w = weight.array(), b = bias.array(), epsilon](LaunchContext& context) {
-           context.kernels.layer_norm(context, out, saved_mean, saved_inverse_std, in, w, b,
-                                      epsilon);
-         });
+  submit(
+      x.device(), "layer-norm", module_of(weight), kLayerNormFlops * static_cast<double>(x.numel()),
+      {{x, "input"}, {weight, "weight"}, {bias, "bias"}},
+      {{y, "output"}, {mean, "mean"}, {inverse_std, "inverse-std"}},
+      [out = y.array(), saved_mean = mean.array(), saved_inverse_std = inverse_std.array(),
+       in = x.array(), w = weight.array(), b = bias.array(), epsilon](LaunchContext& context) {
+        context.kernels.layer_norm(context, out, saved_mean, saved_inverse_std, in, w, b, epsilon);
+      });
   if (records_graph(x.device(), {&x, &weight, &bias})) {
     attach(y, make_node<LayerNormBackward>(x.device(), x, weight, bias, mean, inverse_std),
            {&x, &weight, &bias});

@@ -5,8 +5,8 @@
 namespace ringside {
 namespace {
 
-constexpr std::string_view kOp = "batch_norm";
-constexpr double kFlopsPerElement = 8;  // mean, deviation, square, sum; scale and shift
+constexpr std::string_view kBatchNorm = "batch_norm";
+constexpr double kBatchNormFlops = 8;  // mean, deviation, square, sum; scale and shift
 
 class BatchNormBackward final : public Node {
  public:
@@ -29,7 +29,7 @@ class BatchNormBackward final : public Node {
     const Tensor dweight = empty_parameter_gradient(weight_);
     const Tensor dbias = empty_parameter_gradient(bias_);
     submit(dy.device(), "batch-norm-backward", module_of(weight_),
-           kFlopsPerElement * static_cast<double>(x_.numel()),
+           kBatchNormFlops * static_cast<double>(x_.numel()),
            {{dy, "grad-output"},
             {x_, "input"},
             {weight_, "weight"},
@@ -65,7 +65,7 @@ class BatchNormBackward final : public Node {
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                   const Tensor& running_mean, const Tensor& running_variance, bool training,
                   double momentum, double epsilon) {
-  check_batch_norm(kOp, x,
+  check_batch_norm(kBatchNorm, x,
                    {{weight, "weight"},
                     {bias, "bias"},
                     {running_mean, "running_mean"},
@@ -74,7 +74,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
   Tensor y = empty_activation(x, x.shape());
   Tensor mean = running_mean;
   Tensor spread = running_variance;
-  const double flops = kFlopsPerElement * static_cast<double>(x.numel());
+  const double flops = kBatchNormFlops * static_cast<double>(x.numel());
   if (training) {
     mean = empty_activation(x, weight.shape());
     spread = empty_activation(x, weight.shape());

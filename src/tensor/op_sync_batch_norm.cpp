@@ -8,8 +8,8 @@
 namespace ringside {
 namespace {
 
-constexpr std::string_view kOp = "sync_batch_norm";
-constexpr double kFlopsPerElement = 4;  // of each of the two passes over the batch
+constexpr std::string_view kSyncBatchNorm = "sync_batch_norm";
+constexpr double kSyncBatchNormFlops = 4;  // of each of the two passes over the batch
 
 class SyncBatchNormBackward final : public Node {
  public:
@@ -60,7 +60,7 @@ class SyncBatchNormBackward final : public Node {
   void release() override { x_ = weight_ = mean_ = inverse_std_ = count_ = Tensor(); }
 
  private:
-  double flops() const { return kFlopsPerElement * static_cast<double>(x_.numel()); }
+  double flops() const { return kSyncBatchNormFlops * static_cast<double>(x_.numel()); }
 
   Tensor x_, weight_, mean_, inverse_std_, count_;
   std::shared_ptr<const RankExchange> exchange_;
@@ -76,14 +76,14 @@ void check_values(const Tensor& x, const RankExchange& exchange) {
 Tensor sync_batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                        const Tensor& running_mean, const Tensor& running_variance, double momentum,
                        double epsilon, const std::shared_ptr<const RankExchange>& exchange) {
-  check_batch_norm(kOp, x,
+  check_batch_norm(kSyncBatchNorm, x,
                    {{weight, "weight"},
                     {bias, "bias"},
                     {running_mean, "running_mean"},
                     {running_variance, "running_var"}});
   check_values(x, *exchange);
   const std::int64_t channels = weight.numel();
-  const double flops = kFlopsPerElement * static_cast<double>(x.numel());
+  const double flops = kSyncBatchNormFlops * static_cast<double>(x.numel());
   const Tensor own = empty_activation(x, Shape{2 * channels + 1});
   submit(x.device(), "batch-norm-statistics", module_of(weight), flops, {{x, "input"}},
          {{own, "statistics"}}, [out = own.array(), in = x.array()](LaunchContext& context) {

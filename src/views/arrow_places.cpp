@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kEdge = 16;        // of a box's edge beside the outermost arrow
 constexpr double kSideBySide = 10;  // between the middle of two boxes and their two arrows
-constexpr double kLabelHeight = 16;
+constexpr double kArrowLabelHeight = 16;
 
 using Way = std::pair<int, int>;
 
@@ -44,7 +44,8 @@ std::vector<Place> label_places(const std::vector<Descent>& descents, double wid
   std::vector<Place> places;
   const auto is_free = [&](const Place& place) {
     return std::none_of(places.begin(), places.end(), [&](const Place& other) {
-      return std::fabs(place.x - other.x) < width && std::fabs(place.y - other.y) < kLabelHeight;
+      return std::fabs(place.x - other.x) < width &&
+             std::fabs(place.y - other.y) < kArrowLabelHeight;
     });
   };
   for (const Descent& descent : descents) {
@@ -164,7 +165,7 @@ std::map<Way, ArrowPlace> place_between_rows(const RankPlaces& places, const std
     const auto [comes, arrivals] =
         rank_among(ways, way, [&](const Way& other) { return other.second == way.second; });
     const double top = to.place.y + height / 2;
-    const double line = kLabelHeight * (static_cast<double>(comes) + 0.5);
+    const double line = kArrowLabelHeight * (static_cast<double>(comes) + 0.5);
     arrows[way] = {
         true,
         {from.place.x + end_offset(leaves, departures, from.width), from.place.y - height / 2},

@@ -5,7 +5,7 @@
 namespace ringside {
 namespace {
 
-constexpr double kGap = 8;
+constexpr double kLabelGap = 8;
 
 constexpr int kMostTries = 20'000;
 
@@ -18,13 +18,15 @@ struct Placed {
 
 bool fits(const Placed& label, const std::vector<Placed>& others) {
   return std::none_of(others.begin(), others.end(), [&](const Placed& other) {
-    const bool overlaps = label.tier == other.tier && label.left < other.right + kGap &&
-                          other.left < label.right + kGap;
+    const bool overlaps = label.tier == other.tier && label.left < other.right + kLabelGap &&
+                          other.left < label.right + kLabelGap;
     // The guide of a higher label passes the lower tiers.
-    const bool own_line_crosses = label.tier > other.tier && label.line > other.left - kGap / 2 &&
-                                  label.line < other.right + kGap / 2;
-    const bool other_line_crosses = other.tier > label.tier && other.line > label.left - kGap / 2 &&
-                                    other.line < label.right + kGap / 2;
+    const bool own_line_crosses = label.tier > other.tier &&
+                                  label.line > other.left - kLabelGap / 2 &&
+                                  label.line < other.right + kLabelGap / 2;
+    const bool other_line_crosses = other.tier > label.tier &&
+                                    other.line > label.left - kLabelGap / 2 &&
+                                    other.line < label.right + kLabelGap / 2;
     return overlaps || own_line_crosses || other_line_crosses;
   });
 }

@@ -10,7 +10,7 @@ namespace ringside {
 namespace {
 
 constexpr double kArrow = 48;           // of free line beside a label
-constexpr double kGap = 26;             // between boxes that no arrow joins
+constexpr double kBoxGap = 26;          // between boxes that no arrow joins
 constexpr double kRowGap = 14;          // between boxes of a row
 constexpr double kNodeGap = 40;         // between ranks of two nodes
 constexpr std::size_t kMostLabels = 4;  // above a box where the arrows of all rounds end
@@ -168,7 +168,7 @@ double free_line(const Place& a, const Place& b, double width, double height, do
 }
 
 bool apart(const Place& a, const Place& b, double width, double height) {
-  return std::fabs(a.x - b.x) >= width + kGap || std::fabs(a.y - b.y) >= height + kGap;
+  return std::fabs(a.x - b.x) >= width + kBoxGap || std::fabs(a.y - b.y) >= height + kBoxGap;
 }
 
 // From the top clockwise on an ellipse, each as much lower than the one before; two side by side.
@@ -235,13 +235,13 @@ class LevelLayout {
           }));
       RankSlot& slot = places_.slots[i];
       slot.width = std::max(width, arrow_spread(label) * (arrows - 1) + 2 * kEdge);
-      rooms_[i] = std::max(slot.width, arrow_spread(label) * (arrows - 1) + label) + kGap;
+      rooms_[i] = std::max(slot.width, arrow_spread(label) * (arrows - 1) + label) + kBoxGap;
       if (!slot.is_ellipsis()) widest = std::max(widest, slot.width);
     }
     for (std::size_t i = 0; i < places_.slots.size(); ++i) {
       RankSlot& slot = places_.slots[i];
       if (!slot.is_ellipsis()) slot.width = widest;
-      rooms_[i] = std::max(rooms_[i], slot.width + kGap);
+      rooms_[i] = std::max(rooms_[i], slot.width + kBoxGap);
     }
   }
 

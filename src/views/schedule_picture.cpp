@@ -29,7 +29,7 @@ constexpr double kTextFont = 10.5;
 constexpr double kWidestText = 170;
 constexpr double kWidestInRows = 96;  // of eight ranks beside each other, in two lines
 constexpr double kTextLine = 13;
-constexpr double kLabelHeight = 15;
+constexpr double kMessageLabelHeight = 15;
 constexpr std::size_t kMostCells = 16;
 constexpr int kMostRanksFollowed = 64;
 
@@ -301,7 +301,7 @@ void SchedulePictures::write_arrow(DotWriter& dot, const std::pair<int, int>& en
       fmt::format("{} to {}: {}, {}", slot_id(from), slot_id(to),
                   counted(arrow.messages, "message"), format_bytes(arrow.bytes));
   const bool carries = arrow.bytes > 0 || operation() == Operation::kBarrier;
-  Attributes label = pinned(place.label, label_width, kLabelHeight);
+  Attributes label = pinned(place.label, label_width, kMessageLabelHeight);
   label.text("label", text).set("fillcolor", ink(Ink::kPage)).set("penwidth", 0.0);
   label.set("color", ink(Ink::kPage));
   label.set("fontcolor", ink(carries ? Ink::kCommLabel : Ink::kIdleText))

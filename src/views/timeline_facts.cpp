@@ -15,7 +15,7 @@
 namespace ringside {
 namespace {
 
-constexpr double kGap = 0.005;     // of the whole, between ops: seen as a gap
+constexpr double kShortestGap = 0.005;  // of the whole, between ops: seen as a gap
 constexpr double kNotable = 0.02;  // a rank that computes so much slower than the fastest is named
 
 class FactsBuilder {
@@ -167,7 +167,7 @@ void FactsBuilder::add_compute(TimedLane& lane, const std::vector<const TraceOp*
     std::string next = compute_group(op, group);
     // A box has no gap: what waits in between (finalize, for the next bucket) begins another.
     const bool pauses = !lane.compute.empty() && entry(op).start - lane.compute.back().end >
-                                                     kGap * (facts_.end - facts_.begin);
+                                                     kShortestGap * (facts_.end - facts_.begin);
     if (next != group || pauses || lane.compute.empty()) {
       const std::size_t space = next.find(' ');
       lane.compute.push_back(
@@ -231,7 +231,7 @@ void FactsBuilder::add_wait(TimedLane& lane, const TraceOp& op, double from) {
 void FactsBuilder::note_wait(const TraceOp& op, const TraceOp* before, double busy_until) {
   if (op.bucket < 0) return;
   const auto consider = [&](double time, const std::string& waits_for) {
-    if (time < kGap * (facts_.end - facts_.begin)) return;
+    if (time < kShortestGap * (facts_.end - facts_.begin)) return;
     if (facts_.longest_wait && time <= facts_.longest_wait->time) return;
     facts_.longest_wait = {op.bucket, waits_for, time};
   };

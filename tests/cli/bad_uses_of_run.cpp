@@ -191,6 +191,7 @@ std::vector<BadUse> bad_uses_of_run() {
        ""},
       {{"run", "--out", "o", "--trace", "o/report.json"}, 2, "trace and out: both would write", ""},
       {{"run", "--out", "o", "--trace", "./o/step0.svg"}, 2, "trace and out: both would write", ""},
+      {{"run", "--out", "o/", "--trace", "o/step0.svg"}, 2, "trace and out: both would write", ""},
       {{"run", "--out", "./o", "--save", "o/trace.json"}, 2, "save and out: both would write", ""},
       {{"run", "--strategy", "ps", "--async", "--data", "random:150:64:10", "--batch-size", "16",
         "--save", "a", "--steps", "5"},

@@ -12,7 +12,7 @@ namespace {
 
 using Kind = ScenarioEvent::Kind;
 
-Scenario verified(const std::string& strategy, int devices) {
+Scenario stepwise_verified(const std::string& strategy, int devices) {
   Scenario scenario;
   scenario.strategy = strategy;
   scenario.devices = devices;
@@ -49,26 +49,26 @@ std::vector<ScenarioEvent> on_all(int ranks, ScenarioEvent event) {
 
 TEST(VerificationFaults, APerturbedParameterIsNamedWithItsRank) {
   for (const int rank : {0, 1, 3}) {
-    Scenario scenario = verified("ddp", 4);
+    Scenario scenario = stepwise_verified("ddp", 4);
     scenario.events = {{Kind::kPerturb, rank, 1, "2.bias", 1}};
     expect_fault(scenario, {"rank " + std::to_string(rank) + ": verify: after step 1 parameter " +
                                 "2.bias is not that of rank " + (rank == 0 ? "1" : "0"),
                             "which 3 of 4 ranks have", "changed or replaced on one rank"});
   }
-  Scenario scenario = verified("ps", 4);
+  Scenario scenario = stepwise_verified("ps", 4);
   scenario.variant = "a";
   scenario.events = {{Kind::kPerturb, 1, 2, "0.bias", 1}};
   expect_fault(scenario, {"rank 1: verify: after step 2 parameter 0.bias is not that of rank 0"});
 }
 
 TEST(VerificationFaults, ThePerturbationThatAPullUndoesIsNone) {
-  Scenario scenario = verified("ps", 4);
+  Scenario scenario = stepwise_verified("ps", 4);
   scenario.events = {{Kind::kPerturb, 1, 2, "0.bias", 1}};
   EXPECT_EQ(fault_of(scenario), "no fault");
 }
 
 TEST(VerificationFaults, GradientsThatNoRankReducedAreFound) {
-  Scenario scenario = verified("ddp", 3);
+  Scenario scenario = stepwise_verified("ddp", 3);
   const std::string apart = "rank 1: verify: after step 2 parameter 0.weight is not that of rank 0";
   scenario.events = on_all(3, {Kind::kBypass, 0, 2});
   expect_fault(scenario, {apart, "a bypassed wrapper"});
@@ -79,7 +79,7 @@ TEST(VerificationFaults, GradientsThatNoRankReducedAreFound) {
 TEST(VerificationFaults, ARankThatReducesNothingAloneIsNamed) {
   for (const Kind kind : {Kind::kBypass, Kind::kNoSync}) {
     for (const int rank : {0, 2}) {
-      Scenario scenario = verified("ddp", 3);
+      Scenario scenario = stepwise_verified("ddp", 3);
       scenario.events = {{kind, rank, 2}};
       expect_fault(scenario, {"rank " + std::to_string(rank) +
                                   ": verify: after step 2: this rank has ended "
@@ -92,7 +92,7 @@ TEST(VerificationFaults, ARankThatReducesNothingAloneIsNamed) {
 TEST(VerificationFaults, AParameterThatTheReducerLostIsNamed) {
   for (const Kind kind : {Kind::kReplace, Kind::kFreeze}) {
     for (const bool everywhere : {false, true}) {
-      Scenario scenario = verified("ddp", 3);
+      Scenario scenario = stepwise_verified("ddp", 3);
       const int rank = everywhere ? 0 : 1;
       scenario.events = {{kind, rank, 3, "2.weight"}};  // the last step: no forward would complain
       if (everywhere) scenario.events = on_all(3, scenario.events.front());
@@ -105,7 +105,7 @@ TEST(VerificationFaults, AParameterThatTheReducerLostIsNamed) {
 
 // The end of a join sends parameters, not what the optimiser keeps.
 TEST(VerificationFaults, AMomentumThatStayedBehindInAJoinIsFound) {
-  Scenario scenario = verified("ddp", 2);
+  Scenario scenario = stepwise_verified("ddp", 2);
   scenario.data = "random:60:64:10";  // 50 to train on: 4 batches an epoch
   scenario.steps = 6;
   scenario.join = "active";
@@ -117,7 +117,7 @@ TEST(VerificationFaults, AMomentumThatStayedBehindInAJoinIsFound) {
 }
 
 TEST(VerificationFaults, AStepWithoutUpdateIsNotThatOfASingleDevice) {
-  Scenario scenario = verified("ddp", 2);
+  Scenario scenario = stepwise_verified("ddp", 2);
   scenario.events = on_all(2, {Kind::kNoSync, 0, 1});
   EXPECT_EQ(fault_of(scenario), "no fault") << "the ranks agree, and step 0 is compared";
   scenario.verify_step = 1;
@@ -127,7 +127,7 @@ TEST(VerificationFaults, AStepWithoutUpdateIsNotThatOfASingleDevice) {
 }
 
 TEST(VerificationFaults, OneControllingThreadIsComparedWithASingleDevice) {
-  Scenario scenario = verified("dp", 2);
+  Scenario scenario = stepwise_verified("dp", 2);
   scenario.loss_in = "forward";
   EXPECT_EQ(fault_of(scenario), "no fault") << "equal parts";
   scenario.chunk_sizes = {44, 20};
@@ -138,7 +138,7 @@ TEST(VerificationFaults, OneControllingThreadIsComparedWithASingleDevice) {
   scenario.gathered_loss = "sum";
   expect_fault(scenario, {"the gradient of 0.weight", "gathered-loss sum"});
   for (const std::string strategy : {"single", "dp"}) {
-    Scenario changed = verified(strategy, strategy == "dp" ? 2 : 1);
+    Scenario changed = stepwise_verified(strategy, strategy == "dp" ? 2 : 1);
     changed.verify_step = 2;
     changed.events = {{Kind::kPerturb, 0, 2, "0.bias", 0.5}};
     expect_fault(changed, {"verify: after step 2 the gradient of 0.weight"});
@@ -150,13 +150,13 @@ TEST(VerificationFaults, OneControllingThreadIsComparedWithASingleDevice) {
 }
 
 TEST(VerificationFaults, SumsThatAreNotDividedAreNamed) {
-  Scenario scenario = verified("ps", 3);
+  Scenario scenario = stepwise_verified("ps", 3);
   scenario.workers = 2;
   scenario.server_op = "sum";
   expect_fault(scenario, {"verify: after step 0 parameter 0.weight", "server-op sum"});
   scenario.variant = "a";
   expect_fault(scenario, {"verify: after step 0 the gradient of 0.weight", "server-op sum"});
-  scenario = verified("ddp", 2);
+  scenario = stepwise_verified("ddp", 2);
   scenario.accumulate = 2;
   scenario.divide_loss = false;
   expect_fault(scenario, {"verify: after step 0 the gradient of 0.weight", "divide-loss false"});

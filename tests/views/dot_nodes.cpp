@@ -29,4 +29,8 @@ std::string attribute(const std::string& attributes, const std::string& name) {
   return match[3].matched ? match[3].str() : match[2].str();
 }
 
+std::string label(const DotText& dot, const std::string& node) {
+  return attribute(dot.nodes.at(node), "label");
+}
+
 }  // namespace ringside::test

@@ -18,4 +18,7 @@ DotText read_dot(const std::string& dot);
 /// The value of `name` in the attributes of a node, without quotes; empty if it has none.
 std::string attribute(const std::string& attributes, const std::string& name);
 
+/// The label of a node, which must be there.
+std::string label(const DotText& dot, const std::string& node);
+
 }  // namespace ringside::test

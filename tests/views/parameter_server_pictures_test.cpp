@@ -14,6 +14,7 @@ namespace {
 
 using test::attribute;
 using test::DotText;
+using test::label;
 using test::parameter_server_case;
 using test::read_dot;
 
@@ -36,10 +37,6 @@ std::vector<std::string> rows(const std::vector<Picture>& pictures) {
     result.push_back(pictures[i].name.substr(std::string("step2-").size()));
   }
   return result;
-}
-
-std::string label(const DotText& dot, const std::string& node) {
-  return attribute(dot.nodes.at(node), "label");
 }
 
 TEST(ParameterServerPictures, AreGolden) {

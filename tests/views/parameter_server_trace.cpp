@@ -8,9 +8,6 @@
 namespace ringside::test {
 namespace {
 
-constexpr int kStep = 2;
-constexpr std::size_t kParameters = 1'000'000;
-
 class ParameterServerBuilder {
  public:
   ParameterServerBuilder(const TraceRun::ParameterServer& who, std::string optimizer, int absent)

@@ -17,6 +17,7 @@ namespace {
 
 using test::attribute;
 using test::DotText;
+using test::label;
 using test::read_dot;
 
 std::vector<Picture> draw(const Trace& trace, std::string_view phase = "",
@@ -29,10 +30,6 @@ std::vector<std::string> names(const std::vector<Picture>& pictures) {
   result.reserve(pictures.size());
   for (const Picture& picture : pictures) result.push_back(picture.name);
   return result;
-}
-
-std::string label(const DotText& dot, const std::string& node) {
-  return attribute(dot.nodes.at(node), "label");
 }
 
 TEST(StepPictures, OfDataParallelAreGolden) {

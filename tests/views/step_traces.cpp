@@ -10,8 +10,6 @@
 namespace ringside::test {
 namespace {
 
-constexpr int kStep = 2;
-constexpr std::size_t kParameters = 1'000'000;
 constexpr std::int64_t kFeatures = 64;
 constexpr std::int64_t kClasses = 10;
 

@@ -10,6 +10,10 @@
 
 namespace ringside::test {
 
+/// Of every trace made here.
+inline constexpr int kStep = 2;
+inline constexpr std::size_t kParameters = 1'000'000;
+
 struct DataParallelCase {
   int devices = 4;
   std::vector<int> device_ids = {0, 1, 2, 3};

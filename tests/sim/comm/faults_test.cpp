@@ -51,9 +51,9 @@ struct Case {
 
 // ------------------------------------------------------------------ making
 
-class Generator {
+class CaseGenerator {
  public:
-  explicit Generator(unsigned seed) : random_(seed) {}
+  explicit CaseGenerator(unsigned seed) : random_(seed) {}
 
   Case make(Defect defect) {
     for (;;) {
@@ -396,7 +396,7 @@ TEST(Faults, EveryDefectIsReportedAndNothingElse) {
   std::map<Defect, int> reported;  // cases in which somebody got an error
   for (int seed = 0; seed < number_of_seeds(); ++seed) {
     const auto defect = static_cast<Defect>(seed % kDefects);
-    const Case tested = Generator(static_cast<unsigned>(seed)).make(defect);
+    const Case tested = CaseGenerator(static_cast<unsigned>(seed)).make(defect);
     const std::string what = fmt::format("seed {}, defect {}", seed, seed % kDefects);
     with_time_limit([&] { run_case(tested, what); });
     if (testing::Test::HasFailure()) return;
