@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <system_error>
 
@@ -211,6 +212,18 @@ StateKeys keys_of_text(const std::string& file, const std::string& text) {
   return state;
 }
 
+/// Checks after each tensor: so large a sum does not go round.
+void check_count(const std::string& model, std::span<const ModelTensor> tensors) {
+  std::size_t elements = 0;
+  for (const ModelTensor& tensor : tensors) {
+    elements += elements_of(tensor.named);
+    if (elements <= kMostParameters) continue;
+    throw Error(ErrorKind::kInvalidInput,
+                fmt::format("{}: {} parameters up to '{}': at most {} are counted", model, elements,
+                            tensor.named.name, kMostParameters));
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(ParameterOrder order) {
@@ -227,17 +240,17 @@ std::string_view to_string(ParameterOrder order) {
 
 ModelParameters read_parameters(const std::string& model) {
   if (is_model_name(model) || !is_file(model)) {
-    return {model_tensors(known_model(model)), ParameterOrder::kRegistration, {}};
+    ModelParameters known{model_tensors(known_model(model)), ParameterOrder::kRegistration, {}};
+    check_count(model, known.tensors);
+    return known;
   }
   ModelParameters parameters = parameters_of_file(model);
   if (parameters.tensors.empty()) {
     throw Error(ErrorKind::kInvalidInput, fmt::format("{}: has no parameters", model),
                 parameters.left_out.empty() ? "" : parameters.left_out.front());
   }
-  const std::size_t elements = elements_of(parameters.tensors);
-  if (elements <= kMostParameters) return parameters;
-  throw Error(ErrorKind::kInvalidInput, fmt::format("{}: {} parameters: at most {} are counted",
-                                                    model, elements, kMostParameters));
+  check_count(model, parameters.tensors);
+  return parameters;
 }
 
 StateKeys read_keys(const std::string& file) {

@@ -107,7 +107,8 @@ void fold(FlowDiagram& diagram, const LaneRange& hidden) {
   FlowLane ellipsis;
   ellipsis.kind = first.kind;
   ellipsis.id = first.kind.empty() ? "more" : "more_" + first.kind;
-  ellipsis.title = fmt::format("… {} more", hidden.count);
+  ellipsis.title =
+      fmt::format("… {} more{}{}", hidden.count, first.kind.empty() ? "" : " ", first.kind);
   ellipsis.home = first.home && last.home;
   ellipsis.ellipsis = true;
   const auto collapse = [&](auto& items, const auto& merged) {

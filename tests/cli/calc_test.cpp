@@ -1,4 +1,5 @@
 // ringside calc: the numbers of its documents, its files, and what it refuses.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -135,11 +136,21 @@ TEST(Calc, TextIsATableWithResultsAndReasons) {
             "rest.\n");
 }
 
+/// Ten tensors, each as large as one may be.
+std::string many_parameters() {
+  json list = json::array();
+  for (int i = 0; i < 10; ++i) {
+    list.push_back(json::array({fmt::format("w{}", i), {1048576, 1048576}}));
+  }
+  return list.dump();
+}
+
 TEST(Calc, RefusesWhatCannotBe) {
   const ScratchDirectory scratch;
   std::ofstream(scratch / "bad.json") << R"([["0.weight", [-1]]])";
   std::ofstream(scratch / "empty.json") << "[]";
   std::ofstream(scratch / "huge.json") << R"([["w", [1048576, 1048576, 64]]])";
+  std::ofstream(scratch / "many.json") << many_parameters();
   const std::vector<std::pair<Words, std::string>> cases = {
       {{}, "calc: no calculator is given: one of split, sampler"},
       {{"splt"}, "calculator 'splt': must be one of"},
@@ -152,7 +163,11 @@ TEST(Calc, RefusesWhatCannotBe) {
       {{"sampler", "--length", "1000000", "--world", "1000"}, "--length 1000000 with --world 1000"},
       {{"memory", "--params", "1e14", "--gpus", "2"},
        "--params 1e14: must be at most 10000000000000"},
-      {{"traffic", "--model", scratch / "huge.json", "--gpus", "2"}, scratch / "huge.json"},
+      {{"traffic", "--model", scratch / "huge.json", "--gpus", "2"}, scratch / "huge.json: 'w'"},
+      {{"traffic", "--model", scratch / "many.json", "--gpus", "2"},
+       scratch / "many.json: 10995116277760 parameters up to 'w9': at most 10000000000000"},
+      {{"memory", "--model", "mlp:16777216,16777216", "--gpus", "2"},
+       "mlp:16777216,16777216: 281474976710656 parameters up to '0.weight': at most"},
       {{"buckets", "--model", "resnet51"}, "model 'resnet51': must be resnet18"},
       {{"buckets", "--model", "mlp:3,x"}, "model 'mlp:3,x': size 'x': must be"},
       {{"buckets", "--model", "none.safetensors"}, "none.safetensors"},

@@ -105,6 +105,7 @@ TEST(ParameterServerPictures, DrawAnEllipsisOfServersAsServers) {
   const std::size_t begin = dot.find("cluster_lanemore_servers");
   ASSERT_NE(begin, std::string::npos);
   EXPECT_NE(dot.substr(begin, 600).find("lane home"), std::string::npos);
+  EXPECT_NE(dot.substr(begin, 600).find("… 3 more servers"), std::string::npos);
 }
 
 TEST(ParameterServerPictures, SayWhichPartOfTheWeightsAServerHas) {
